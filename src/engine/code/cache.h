@@ -18,19 +18,19 @@
 #define MAX_FRAGMENT_BYTES 32768u /* the most that one takes */
 
 /*
- * Where f's code goes: room for MAX_FRAGMENT_BYTES, and behind a lookup for a fragment that it falls into. NULL: cache full. When exit x (else NULL)
- * is one of the fragment that the calling thread made last, f takes the place of the jump at that one's end, its condition turned round if need be:
- * the path taken first has no jumps in it.
+ * A place for f's code: room for MAX_FRAGMENT_BYTES, and after a lookup for a fragment that it falls into. NULL:
+ * cache full. If exit x (else NULL) belongs to the fragment that the calling thread made last, f replaces the jump at
+ * the end of that fragment, with its condition inverted if needed: the path taken first has no jumps in it.
  */
 u8 *tw_cache_room(struct fragment *f, struct exit *x);
 
-/* Takes f->code_bytes at f->code, and enters f among those that are found by address. */
+/* Takes f->code_bytes at f->code, and makes f findable by address. */
 void tw_cache_commit(struct fragment *f);
 
 /* The fragment whose code holds this host address, or NULL. Safe in a signal handler. */
 struct fragment *tw_fragment_at(u64 host);
 
-/* Gives back what is left of the piece that is the last of those in use. */
+/* Returns the rest of the piece that is the last one in use. */
 void tw_cache_trim(void);
 
 #endif

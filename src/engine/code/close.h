@@ -10,16 +10,16 @@
 
 #include "engine/x86_64/emit.h"
 
-/* State flags while the application's value of a register is away for the whole fragment. */
+/* State flags while a register's application value is elsewhere for the whole fragment. */
 u32 tw_close_swapped(const struct emit *e);
 
-/* Gives all registers but r11 back and closes the record, with `insn` next. `flags` is the state's rest, which stays. */
+/* Restores all registers but r11 and closes the record, with `insn` next. `flags`: the rest of the state, which stays. */
 void tw_close_record(struct emit *e, u8 insn, u32 flags);
 
-/* An exit to code at pc, under `context`, whose jump, emitted already, has its displacement at rel32. It leads to the exit's stub. */
+/* An exit to code at pc, under `context`, whose jump, already emitted, has its displacement at rel32. It leads to the exit's stub. */
 struct exit *tw_close_exit(struct emit *e, u8 *rel32, u64 pc, u8 kind, u32 context);
 
-/* jmp to the fragment at pc, or by `kind` of exit; `done`: instructions that have run. The record is closed. */
+/* jmp to the fragment at pc, or as the exit's `kind` says; `done`: instructions that have run. The record is closed. */
 void tw_close_jump(struct emit *e, u8 done, u64 pc, u8 kind, u32 context, u32 flags);
 
 #endif

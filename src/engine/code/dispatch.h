@@ -4,7 +4,7 @@
 
 #include "engine/code/room.h"
 
-/* The cache was left by t->exit: what is to be done there is done. Returns the host address to go on at. */
+/* The cache was left by t->exit: does what is needed. Returns the host address to continue at. */
 u64 tw_dispatch(struct thread *t);
 
 /* Enters the cache at t->pc with t->regs: finds or makes the fragment. Takes the deferred signal first. */

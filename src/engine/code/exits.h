@@ -15,13 +15,13 @@
 #include "engine/x86_64/emit.h"
 #include "engine/record/instrumentor.h"
 
-/* Can control go from part k of the block straight to code at pc, within a superblock? */
+/* Can control go directly from part k of the block to code at pc, within a superblock? */
 bool tw_exits_follows(const struct block *b, u16 k, u64 pc);
 
 /* May instruction k of the block, not the last, leave the path? */
 bool tw_exits_has_side(const struct block *b, unsigned k);
 
-/* The branch, call or return k, after which the path goes on with instruction k + 1. */
+/* The branch, call or return k, after which the path continues with instruction k + 1. */
 void tw_exits_within(struct emit *e, const struct block *b, unsigned k);
 
 /* The end of the path, and the side exits. */

@@ -25,36 +25,40 @@
 struct instrumentor;
 
 /*
- * Before t goes into the cache, under the lock (which it may release for a while): throws all translations away when the cache, the stubs or the heap
- * are nearly full, or most of what is there is stale, and waits while another thread does. True: translations were thrown away since t last came here: it must forget
- * what it knows of any, such as the exit it came by. From here on t is in the cache (thread.code.in_cache).
+ * Before t enters the cache, under the lock (which it may release temporarily): discards all translations if the
+ * cache, the stubs or the heap are nearly full, or most of them are stale, and waits while another thread does so.
+ * True: translations were discarded since t last called this: it must forget all it knows of them, such as the exit
+ * by which it came. From here on t is in the cache (thread.code.in_cache).
  */
 bool tw_flush_make_room(struct thread *t);
 
 /*
- * Makes another instrumentor the one that is used. With several threads it first throws all translations away likewise: so no thread is in the cache then.
- * Under the lock, from the dispatcher, which must forget by which exit it came.
+ * Makes another instrumentor the current one. With several threads it first discards all translations in the same
+ * way, so that no thread is in the cache. Under the lock, from the dispatcher, which must forget the exit by which it
+ * came.
  */
 void tw_flush_switch(struct thread *t, const struct instrumentor *to);
 
 /*
- * Throws all translations away with the memory they are in. Only for a process's only thread, in the dispatcher, where it forgets by which exit it came: as when
- * they were thrown away while it was in a system call. False, and nothing has happened: the program has all the mappings that the kernel allows.
+ * Discards all translations together with their memory. Only for a process's only thread, in the dispatcher, which
+ * forgets the exit by which it came, as if they had been discarded during a system call. False, and nothing has
+ * happened: the program has all the mappings that the kernel allows.
  */
 bool tw_flush_restart(void);
 
 /*
- * Without the lock: the fragment at t->pc that was gone on with when x was last left by, and t is in the cache; or NULL, and what is known of x may be void.
+ * Without the lock: the fragment at t->pc that followed when x was last taken, with t in the cache; or NULL, and what
+ * is known of x may be invalid.
  */
 struct fragment *tw_flush_again(struct thread *t, const struct exit *x);
 
-/* t leaves the cache for a time that it does not know the length of (a system call), holding nothing of it. */
+/* t leaves the cache for an unknown time (a system call), holding no reference into it. */
 static inline void tw_flush_left_cache(struct thread *t)
 {
 	__atomic_store_n(&t->code->in_cache, false, __ATOMIC_RELEASE);
 }
 
-/* Takes the engine's lock when no thread is about to throw translations away. */
+/* Takes the engine's lock when no thread is about to discard translations. */
 void tw_flush_lock_settled(void);
 
 #endif

@@ -9,35 +9,38 @@
 
 #include "engine/code/fragment.h"
 
-/* f, just made, can be found from now on: by who wants to run its code, by who changes that, and by what stands for it in buffers. */
+/*
+ * Makes the new fragment f findable: by those that want to run its code, by those that change the code, and by its
+ * numbers or tag in buffers.
+ */
 void tw_fragment_admit(struct fragment *f);
 
-/* f is not found by what it is of any more. */
+/* f is no longer found by its key. */
 void tw_fragment_take_out(const struct fragment *f);
 
 /* The fragment of one block for pc, or the superblock that begins there; NULL: there is none. */
 struct fragment *tw_fragment_find(u64 pc, u32 context, bool superblock);
 
-/* The fragment of one block for pc in what is used now, if there is one. */
+/* The fragment of one block for pc under the current instrumentor, if there is one. */
 struct fragment *tw_fragment_plain(u64 pc);
 
-/* All for pc, one after another, under whatever context: NULL ends them. */
+/* All fragments for pc, one after another, under any context: NULL ends them. */
 struct fragment *tw_fragment_first(u64 pc);
 struct fragment *tw_fragment_other(const struct fragment *f);
 
-/* What to enter where f would do: the superblock there that knows most of what is known; f if there is none. */
+/* The fragment to enter in place of f: the superblock there that uses most of what is known; f if there is none. */
 struct fragment *tw_fragment_best(struct fragment *f, u32 context);
 
 /*
- * Would a thread that runs f, the code at f->pc, come by it again and again by way of fragments that there are, without a conditional or indirect branch or a
- * system call between?
+ * Would a thread that runs f, the code at f->pc, return to it again and again through existing fragments, without a
+ * conditional or indirect branch or a system call in between?
  */
 bool tw_fragment_loops(const struct fragment *f);
 
-/* Is no thread but the calling one, which is in the dispatcher, in f, or on its way there? */
+/* Is no thread but the calling one, which is in the dispatcher, in f, or about to enter it? */
 bool tw_fragment_is_alone(const struct fragment *f);
 
-/* The list of those (struct on_page) that have code on this page, among others: its head. Who takes one out changes it. */
+/* Head of the list of those (struct on_page) that have code on this page, among others. Removing one changes it. */
 u32 *tw_fragment_pages(u64 page);
 
 #endif

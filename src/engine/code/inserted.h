@@ -17,13 +17,13 @@
 
 #include "engine/code/room.h"
 
-/* This part of a file is mapped, and can be executed. Under the lock. */
+/* This part of a file has been mapped executable. Under the lock. */
 void tw_inserted_mapped(int fd, u64 start, u64 length, u64 offset);
 
-/* Something else is in [start, end) from now on, or nothing. Under the lock. */
+/* [start, end) has been unmapped or replaced. Under the lock. */
 void tw_inserted_gone(u64 start, u64 end);
 
-/* The program's own instruction that runs at pc: there, or behind inserted code that begins, or goes on, there. Under the lock. */
+/* The program's own instruction that runs at pc: there, or after inserted code that starts, or continues, there. Under the lock. */
 u64 tw_inserted_behind(u64 pc);
 
 #endif

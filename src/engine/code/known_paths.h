@@ -14,7 +14,10 @@
 
 #include "engine/code/room.h"
 
-/* The path of the superblock that began with the same block, went on with the same second one, and knew the same registers; if there was none, `path`. */
+/*
+ * The path of the superblock that started with the same block, continued with the same second one, and knew the same
+ * registers; `path` if there was none.
+ */
 const struct tw_path *tw_known_path(const struct tw_path *path);
 
 /* A superblock has been made of it. Both under the engine's lock. */

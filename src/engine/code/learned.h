@@ -7,10 +7,16 @@
 
 #include "engine/code/fragment.h"
 
-/* f is come by, for the first time at all if it is `new`, or by x (NULL: none), which is not linked to it: tells what is new of that. Under the lock. False: nothing was told. */
+/*
+ * f is reached, for the first time at all if it is `new`, or by x (NULL: none), which is not linked to it: tells what
+ * is new about that. Under the lock. False: nothing was told.
+ */
 bool tw_learned_tell(struct fragment *f, struct exit *x, bool new);
 
-/* Was something not told in this process, or in those it is a fork of, because the budget was spent? It is not come by again in what has been translated. */
+/*
+ * Was something not told in this process, or in those it is a fork of, because the budget was spent? Translated code
+ * does not reach it again.
+ */
 bool tw_learned_left_out(void);
 
 #endif

@@ -12,16 +12,16 @@
 
 #include "engine/code/fragment.h"
 
-/* Links x, which may be NULL, to f, a plain fragment, or to the superblock that is best for it; where it can be linked and is not. */
+/* Links x, which may be NULL, to f, a plain fragment, or to the superblock that is best for it; if it can be linked and is not yet. */
 void tw_link_exit(struct exit *x, struct fragment *f);
 
-/* Those of the exits linked to `from` that s is better for lead to s from now on. */
+/* Redirects to s those exits linked to `from` for which s is better. */
 void tw_link_take_exits(struct fragment *from, struct fragment *s);
 
 /* Likewise the indirect branches that land at `from`. */
 void tw_link_take_lookups(struct fragment *from, struct fragment *s);
 
-/* f's entry becomes a jump to s, for the fragment that falls into it; only where nobody else can be running it. */
+/* Turns f's entry into a jump to s, for the fragment that falls into it; only if nobody else can be running it. */
 void tw_link_replace_entry(struct fragment *f, struct fragment *s);
 
 #endif

@@ -11,8 +11,8 @@
 #include "engine/code/fragment.h"
 
 /*
- * Code that enters `to` from an indirect branch like x that found it in its table; `next` is the lookup to try when the target is another.
- * `adjacent`: `to` will stand right behind it. NULL: the cache is full.
+ * Code that enters `to` from an indirect branch like x that found it in its table; `next` is the lookup to try if the
+ * target differs. `adjacent`: `to` will follow it directly. NULL: the cache is full.
  */
 struct fragment *tw_lookup_make(struct fragment *to, const struct exit *x, const u8 *next, bool adjacent);
 

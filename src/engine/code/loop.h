@@ -24,7 +24,7 @@
 #include "engine/x86_64/emit.h"
 #include "engine/record/instrumentor.h"
 
-/* The register in which a fragment made of b, with this plan, could count its turns; TW_NOREG: it cannot be a loop. */
+/* The register in which a fragment made of b, with this plan, could count its iterations; TW_NOREG: it cannot be a loop. */
 u8 tw_loop_register(const struct block *b, const struct plan *p, u32 context, u8 t_reg);
 
 /* The code before the path, and at its end. */

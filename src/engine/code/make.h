@@ -15,10 +15,13 @@ struct block;
 /* A fragment of this kind, of code at pc, with nothing emitted. */
 struct fragment *tw_make_new(u8 kind, u64 pc);
 
-/* Begins f's code where the cache has room, best so that exit x (which may be NULL) falls into it. NULL: nowhere. */
+/* Starts f's code where the cache has room, if possible so that exit x (which may be NULL) falls into it. NULL: no room. */
 struct emit *tw_make_begin(struct fragment *f, struct exit *x);
 
-/* f's code and state map are where they stay, and it is found by address. `b`: the block that it is of; NULL: f has no instructions of the application's. */
+/*
+ * f's code and state map have their final place, and f is found by address. `b`: its block; NULL: f contains no
+ * application instructions.
+ */
 void tw_make_finish(struct fragment *f, const struct block *b);
 
 #endif

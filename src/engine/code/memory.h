@@ -12,13 +12,16 @@
 
 #include "engine/code/room.h"
 
-/* Notes that [start, start + length) has been mapped or now has this protection (0: unmapped); code translated from what stood there is stale. */
+/*
+ * Notes that [start, start + length) was mapped or has this protection now (0: unmapped); code translated from its
+ * former contents is stale.
+ */
 void tw_memory_protected(u64 start, u64 length, int prot);
 
-/* The same for a stack that ends at `end`, and whatever it grows to; no page of it may be watched. */
+/* The same for a stack that ends at `end`, including what it grows to; none of its pages may be watched. */
 void tw_memory_stack_protected(u64 end, int prot);
 
-/* Is pc in an executable range? Its end is stored in *end. */
+/* Is pc in an executable range? Stores the end of the range in *end. */
 bool tw_memory_executable(u64 pc, u64 *end);
 
 /* Is anything in [start, end) executable? */
@@ -28,15 +31,15 @@ bool tw_memory_any_code(u64 start, u64 end);
 bool tw_memory_any_writable_code(u64 start, u64 end);
 
 /*
- * The first address from pc on that no code can be had of: where executable memory ends, or on this page or the next one a file that is mapped there; then
- * *beyond_file.
+ * The first address from pc on at which no code can be read: the end of executable memory, or, on this page or the
+ * next, the end of the file mapped there; then *beyond_file.
  */
 u64 tw_memory_code_end(u64 pc, bool *beyond_file);
 
-/* Code of [pc, pc + bytes) has been translated: from now on stores into writable pages of it must be seen. */
+/* Code in [pc, pc + bytes) has been translated: from now on stores into writable pages of it must be detected. */
 void tw_memory_watch(u64 pc, u64 bytes);
 
-/* The same for all pages of this range of writable code. False: they are too many, or the kernel does not allow it. */
+/* The same for all pages of this range of writable code. False: too many, or the kernel does not allow it. */
 bool tw_memory_watch_all(u64 start, u64 end);
 
 /* A store to this address faulted: true if it was on a page watched for changes of code, which is now writable again. */
@@ -45,7 +48,7 @@ bool tw_memory_unwatch(u64 address);
 /* The same for the watched pages of [start, start + length), whose fragments become stale. */
 void tw_memory_unwatch_range(u64 start, u64 length);
 
-/* How many pages have been watched and let go so far: without a lock, what it is told may be late. */
+/* Number of pages watched and released so far; without a lock, so possibly slightly out of date. */
 u64 tw_memory_watch_changes(void);
 
 /* Is any page watched? */
@@ -60,29 +63,32 @@ bool tw_memory_unwatch_all(void);
 /* Has the application mapped this address both executable and writable? */
 bool tw_memory_writable_code(u64 address);
 
-/* If so, the store that faulted there can be made now. */
+/* If so, makes it possible to perform the store that faulted there. */
 bool tw_memory_let_write(u64 address);
 
-/* Code on the pages from that of `first` to that of `last` has been written: their fragments are stale. */
+/* Code on the pages from that of `first` to that of `last` has been written: its fragments are stale. */
 void tw_memory_written(u64 first, u64 last);
 
 /* A free place in the low arena for a module of this length, or 0. */
 u64 tw_memory_place(u64 length);
 
-/* A program that cannot be moved stands at [start, end). If that is in the arena, modules go behind it, with as much room before them, for brk, as for them. */
+/*
+ * A non-relocatable program is at [start, end). If that is in the arena, modules are placed after it, with as much
+ * room before them, for brk, as for them.
+ */
 void tw_memory_place_behind(u64 start, u64 end);
 
-/* The engine's lowest memory that ends behind `from`: where nothing of the program's can be. False: there is none. */
+/* The engine's lowest memory that ends above `from`, where nothing of the program's can be. False: there is none. */
 bool tw_memory_next_engine(u64 from, u64 *start, u64 *end);
 
 /* Does [start, start + length) touch anything of the engine's? */
 bool tw_memory_is_engine(u64 start, u64 length);
 
-/* The application's brk: from here on, or where the kernel has it, and as the kernel moves it. */
+/* The application's brk: starts here; or is where the kernel has it, and moved by the kernel. */
 void tw_memory_brk_init(u64 start);
 void tw_memory_brk_keep(void);
 
-/* Where it is, if the engine has moved it; 0: the kernel has it. */
+/* The current brk if the engine has moved it; 0: the kernel has it. */
 u64 tw_memory_brk_moved(void);
 u64 tw_memory_brk(u64 to);
 

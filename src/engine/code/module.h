@@ -41,12 +41,12 @@ struct tw_module {
 /* Numbered from 1. Changed under tw_engine.lock. */
 struct tw_modules {
 	u32 n;      /* the highest number */
-	u32 missed; /* how many were not entered: too many, files without identity, or where the kernel chooses, each time another place */
+	u32 missed; /* how many were not entered: too many, no identity of the file, or an address chosen by the kernel */
 	struct tw_module of[TW_MODULES];
 };
 extern struct tw_modules tw_modules;
 
-/* The state that an open file is in, or with fd -1 the one at `path`. False: it is no regular file. */
+/* The state of an open file or, with fd -1, of the one at `path`. False: it is not a regular file. */
 bool tw_file_state(int fd, const char *path, struct tw_file *f);
 
 /* Likewise its identity. False: it has none. */
@@ -57,16 +57,16 @@ bool tw_file_equal(const struct tw_file *a, const struct tw_file *b);
 /* Are a and b the same part of the same file at the same place? */
 bool tw_module_equal(const struct tw_module *a, const struct tw_module *b);
 
-/* Has stores into [start, end) seen from now on. False: it cannot. */
+/* Makes stores into [start, end) be detected from now on. False: not possible. */
 typedef bool tw_module_watch(u64 start, u64 end);
 
 /*
- * This part of the file has been mapped; tw_memory_protected knows. Under the lock. True: it is a module that was expected (tw_snapshot_came). `watch`: for one that can be written; NULL: none is to
- * be a module.
+ * This part of the file has been mapped; tw_memory_protected knows. Under the lock. True: it is a module that was
+ * expected (tw_snapshot_came). `watch`: for a writable one; NULL: writable mappings are not to be modules.
  */
 bool tw_module_mapped(int fd, u64 start, u64 length, u64 offset, int prot, int flags, tw_module_watch *watch);
 
-/* [start, end) is no longer what it was. Under the lock. */
+/* [start, end) has changed. Under the lock. */
 void tw_module_touched(u64 start, u64 end);
 
 /* The module that holds all of [pc, pc + bytes), or 0. */

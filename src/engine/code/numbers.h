@@ -13,16 +13,19 @@
 /* f, just made, can be found. Under the lock. */
 void tw_numbers_enter(struct fragment *f);
 
-/* The fragment of one block with this tag, in the tagged form; NULL: none of this process. A lossy table: of two that meet, the newer one is found. */
+/*
+ * The fragment of one block with this tag, in the tagged form; NULL: none in this process. A lossy table: if two
+ * collide, the newer one is found.
+ */
 struct fragment *tw_fragment_tagged(u32 tag);
 
-/* The fragment one of whose ways out has this number; NULL: none of this process. */
+/* The fragment that has an exit with this number; NULL: none in this process. */
 struct fragment *tw_fragment_numbered(u32 number);
 
-/* Where fragments of this upper half are found by number: 65536 pointers; NULL: there are none. A snapshot has these. */
+/* The table of fragments by number for this upper half: 65536 pointers; NULL: there is none. Part of snapshots. */
 struct fragment ***tw_numbers_row(u32 upper);
 
-/* Translations are thrown away: none can be found any more. */
+/* Translations are discarded: none can be found any more. */
 void tw_numbers_forget(void);
 
 #endif

@@ -20,16 +20,19 @@
 #include "engine/code/room.h"
 #include "engine/x86_64/emit.h"
 
-/* Where a block at pc counts: a number from 1. 0: it is no point. */
+/* The point at which a block at pc counts: a number from 1. 0: it is no point. */
 u32 tw_pace_point(u64 pc);
 
-/* Emits what counts, at instruction `insn`, where the state has these flags. */
+/* Emits the counting code, at instruction `insn`, with these state flags. */
 void tw_pace_emit(struct emit *e, u8 insn, u32 flags, u32 point);
 
-/* A thread is done with this buffer of records: is there a block to count by in it? */
+/* A thread has finished this buffer of records: is there a block in it that could be a point? */
 void tw_pace_look(struct thread *t, const u8 *from, u64 to);
 
-/* Makes those points that were found, or takes those back that are of no use. Under the lock, from the dispatcher. True: translations have become stale. */
+/*
+ * Turns blocks that were found into points, or removes useless points. Under the lock, from the dispatcher. True:
+ * translations have become stale.
+ */
 bool tw_pace_follow(struct thread *t);
 
 #endif

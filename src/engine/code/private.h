@@ -12,16 +12,16 @@
 
 #include "engine/code/fragment.h"
 
-/* The thread to which a fragment that the calling one makes now is private, or NULL. */
+/* The thread to which a fragment made by the calling one now is private, or NULL. */
 struct thread *tw_private_owner(void);
 
 /* f, just made because of x, which may be NULL, with this lookup or NULL, is private to the calling thread. Under the lock. */
 void tw_private_keep(struct fragment *f, struct exit *x, struct fragment *lookup);
 
-/* What t has made for itself is for all from now on. Under the lock. */
+/* Makes everything private to t public. Under the lock. */
 void tw_private_end(struct thread *t);
 
-/* The same, of the calling thread: takes the lock if there is anything. */
+/* The same for the calling thread: takes the lock if there is anything. */
 void tw_private_publish(struct thread *t);
 
 /* The same of all threads. Under the lock. */

@@ -10,7 +10,7 @@
 
 #include "engine/code/fragment.h"
 
-/* Data, all of it accessible, from a place where a record begins. */
+/* Data, all of it accessible, from the start of a record. */
 struct tw_reader {
 	const u8 *p, *end;
 	u32 upper;   /* upper half in force */
@@ -24,7 +24,7 @@ struct tw_record {
 	u64 turns; /* of a loop's record: how often the path was taken */
 };
 
-/* The next record; f is NULL: it is not of a fragment. False: there is nothing more to read. */
+/* The next record; f is NULL: it is not a fragment's. False: there is nothing more to read. */
 bool tw_record_next(struct tw_reader *r, struct tw_record *out);
 
 /* The side exit it left by; NULL: it ran to the end of the path. */
@@ -33,13 +33,13 @@ const struct side_exit *tw_record_side(const struct tw_record *r);
 /* How the last block that ran ends: enum tw_end. */
 u8 tw_record_end(const struct tw_record *r);
 
-/* Is it the record of a loop, which stands before the one of its last turn? */
+/* Is it the record of a loop, which precedes that of its last iteration? */
 static inline bool tw_record_is_loop(const struct tw_record *r)
 {
 	return r->path > r->f->rec.n_sides;
 }
 
-/* Is it known where code goes on behind such an end? enum tw_end */
+/* Is it known where code continues after such an end? enum tw_end */
 static inline bool tw_end_is_direct(u8 end)
 {
 	return end == TW_END_FALL || end == TW_END_JUMP || end == TW_END_COND || end == TW_END_CALL;
@@ -49,13 +49,13 @@ static inline bool tw_end_is_direct(u8 end)
 struct tw_blocks {
 	struct tw_reader r;
 	struct tw_record now; /* that the last block was in */
-	u32 k, n;             /* of its blocks the first n ran, and k have been read */
+	u32 k, n;             /* its first n blocks ran, and k have been read */
 };
 
-/* Begins with the blocks of `first`; r stands behind that. */
+/* Starts with the blocks of `first`; r is positioned after that. */
 struct tw_blocks tw_blocks_from(const struct tw_record *first, const struct tw_reader *r);
 
-/* NULL: there is nothing more to read, or what comes is not of a fragment. */
+/* NULL: there is nothing more to read, or what follows is not a fragment's record. */
 const struct piece *tw_blocks_next(struct tw_blocks *b);
 
 #endif

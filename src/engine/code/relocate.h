@@ -9,7 +9,10 @@
 
 struct block;
 
-/* Emits instruction k of the block, which transfers control nowhere (INSN_PLAIN). The state is as before; where registers are borrowed the state map says so. */
+/*
+ * Emits instruction k of the block, which does not transfer control (INSN_PLAIN). The state is as before; where
+ * registers are borrowed the state map says so.
+ */
 void tw_relocate(struct emit *e, const struct block *b, unsigned k);
 
 #endif

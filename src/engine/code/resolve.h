@@ -7,8 +7,9 @@
 #include "engine/code/fragment.h"
 
 /*
- * The fragment for (pc, context), translated now if need be, and reachable from then on by exit x (which may be NULL) without leaving the cache.
- * NULL: the instruction at pc is not in executable memory, or not all of it. Called under the lock.
+ * The fragment for (pc, context), translated now if needed, and from then on reachable by exit x (which may be NULL)
+ * without leaving the cache. NULL: the instruction at pc is not, or not entirely, in executable memory. Called under
+ * the lock.
  */
 struct fragment *tw_resolve(u64 pc, u32 context, struct exit *x);
 

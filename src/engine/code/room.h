@@ -18,15 +18,21 @@
 struct fragment;
 struct exit;
 
-/* What this room calls of those above it: filled in wiring.c. In all of these t->pc and t->regs are exact, and what they make of them is gone on with. */
+/*
+ * What this room calls in those above it: filled in wiring.c. In all of these t->pc and t->regs are exact, and
+ * execution continues with what they set.
+ */
 struct tw_code_calls {
 	void (*deliver_deferred)(struct thread *t); /* thread.has_deferred: the deferred signal, or the thread is to leave */
-	/* No code can be had of `at`, where the instruction at t->pc begins or goes on; `beyond_file`: though something is mapped there. */
+	/*
+	 * No code can be read at `at`, where the instruction at t->pc starts or continues; `beyond_file`: although something
+	 * is mapped there.
+	 */
 	void (*no_code)(struct thread *t, u64 at, bool beyond_file);
 	void (*syscall)(struct thread *t);          /* the cache was left before a system call... */
-	void (*int80)(struct thread *t);            /* ...or one of the 32-bit kind: makes it; t->pc is behind it */
-	void (*emulate)(struct thread *t);          /* executes the instruction at t->pc, which the cache has not */
-	bool (*emulate_vsyscall)(struct thread *t); /* if t->pc is in the vsyscall page, does what that does; false: it is not */
+	void (*int80)(struct thread *t);            /* ...or one of the 32-bit kind: makes it; t->pc is after it */
+	void (*emulate)(struct thread *t);          /* executes the instruction at t->pc, which the cache does not contain */
+	bool (*emulate_vsyscall)(struct thread *t); /* if t->pc is in the vsyscall page, performs that call; false: it is not */
 };
 extern const struct tw_code_calls tw_code_calls;
 
@@ -36,18 +42,18 @@ extern const struct tw_code_calls tw_code_calls;
 struct tw_path {
 	u32 context, n;
 	bool loops;           /* it comes several times in a row */
-	struct fragment *old; /* a superblock that is to be made anew along it, if it is still there; NULL: none */
+	struct fragment *old; /* a superblock to be remade along it, if it still exists; NULL: none */
 	u64 pc[TW_TRACE_BLOCKS];
 };
 
-/* Which of the buffers that a thread has filled are looked at for such paths. */
+/* Which of a thread's filled buffers are examined for such paths. */
 struct tw_looks {
 	u32 pass_over;   /* so many after each */
 	u32 passed_over; /* so many since the last */
 	u32 in_vain;     /* looks in a row that found nothing new */
 	u32 paths;       /* found in all */
 	bool begun;      /* there has been one */
-	u32 usual_plain; /* records of fragments of one block in a look: a running mean */
+	u32 usual_plain; /* records of single-block fragments per examination: a running mean */
 };
 
 /* Fragments that a thread has made, each falling into the next, and that no other thread can enter yet (private.h). */
@@ -60,8 +66,8 @@ struct tw_private {
 /* What of a thread is this room's. */
 struct tw_code_thread {
 	bool in_cache;
-	u32 generation;        /* of translations, as it last saw it: see tw_flush_make_room */
-	struct tw_path hot[4]; /* to become superblocks when the dispatcher is next come by */
+	u32 generation;        /* of translations, as last seen: see tw_flush_make_room */
+	struct tw_path hot[4]; /* to become superblocks when the dispatcher is next entered */
 	u32 n_hot;
 	struct tw_looks looks;
 	struct tw_private private;
@@ -71,9 +77,9 @@ struct tw_code_thread {
 /* What of the process is this room's. */
 struct tw_code_process {
 	u64 program_entry; /* the program's first instruction */
-	bool gs_used;      /* some thread has a %gs base that is not 0 */
-	bool began_warm;   /* it went on with what others had left (snapshot.h) */
-	bool filtered;     /* whoever started it set a filter of system calls: none that can be done without */
+	bool gs_used;      /* some thread has a nonzero %gs base */
+	bool began_warm;   /* it took translations that others had left (snapshot.h) */
+	bool filtered;     /* its parent set a system call filter: call nothing that can be avoided */
 };
 extern struct tw_code_process tw_translator;
 

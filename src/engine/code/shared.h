@@ -19,17 +19,20 @@
 
 #define TW_VIEWS 2048u
 
-/* mmap has put this at `start`: a view, or what takes the place of views. Arguments as mmap has them. */
+/* mmap has put this at `start`: a view, or a replacement of views. Arguments as for mmap. */
 void tw_shared_mapped(u64 start, u64 length, int prot, int flags, int fd, u64 offset);
 
-/* A shared mapping that was there before the engine, of this file. */
+/* A shared mapping of this file that existed before the engine. */
 void tw_shared_found(u64 start, u64 end, int prot, u64 offset, u64 device, u64 inode);
 
-/* shmat has put this segment at `start`, and shmdt has taken away what is left of it there: `f` is called with each part. */
+/* shmat has put this segment at `start`; shmdt has removed what was left of it there: `f` is called with each part. */
 void tw_shared_attached(u64 start, u64 bytes, int prot, int segment);
 void tw_shared_detached(u64 start, void (*f)(u64 start, u64 length));
 
-/* The file that is open on `fd`, or has this path, has been written, or cut, by a call. Takes the engine's lock itself, where there is code in any view. */
+/*
+ * The file that is open on `fd`, or has this path, has been written, or truncated, by a call. Takes the engine's lock
+ * itself, if any view contains code.
+ */
 void tw_shared_file_written(int fd);
 void tw_shared_path_written(u64 path);
 
@@ -39,19 +42,19 @@ void tw_shared_unmapped(u64 start, u64 end);
 /* What there is of views in [start, end) has this protection now. */
 void tw_shared_protected(u64 start, u64 end, int prot);
 
-/* mremap made [to, to + to_length) of [from, from + length), which is no view any more unless `keep`. */
+/* mremap made [to, to + to_length) from [from, from + length), which is no longer a view unless `keep`. */
 void tw_shared_moved(u64 from, u64 length, u64 to, u64 to_length, bool keep);
 
 /* Is there a view in [start, end)? */
 bool tw_shared_any(u64 start, u64 end);
 
-/* The view that this address is in; as it was, where it is in none. */
+/* The view that contains this address; unchanged if there is none. */
 void tw_shared_view(u64 address, u64 *start, u64 *end);
 
-/* Calls `f` with the address of each page, in other views that may be written, that is the same memory as this page of code. */
+/* Calls `f` with the address of each page in other, writable views that is the same memory as this page of code. */
 void tw_shared_writers(u64 page, void (*f)(u64 page));
 
-/* Calls `f` with the address of each page, in views that may be executed, that is the same memory as this page that may be written. */
+/* Calls `f` with the address of each page in executable views that is the same memory as this writable page. */
 void tw_shared_code(u64 page, void (*f)(u64 page));
 
 /* May this address be written, and is it the same memory as code elsewhere? */

@@ -48,23 +48,31 @@
 
 #include "engine/code/room.h"
 
-/* Program and loader are mapped, nothing is translated: takes the snapshot there is of them, if any. The program's arguments tell what kind of process it is. */
+/*
+ * Program and loader are mapped, nothing is translated: takes their snapshot, if there is one. The program's
+ * arguments tell the kind of process.
+ */
 void tw_snapshot_take(char *const *argv);
 
 /*
- * The process is a fork, which has its parent's translations: takes the snapshot there is, if others like it have left one that is much better. On return
- * the fragments and exits it knew may be gone.
+ * The process is a fork, which has its parent's translations: takes the existing snapshot, if others like it have
+ * left a much better one. On return the fragments and exits it knew may be gone.
  */
 void tw_snapshot_forked(const struct thread *t);
 
 /*
- * After a system call. What is translated before the program's entry is thrown away once where large modules have been mapped (below). A process that lives on may be killed: it leaves what it has when that is much more than there is. Forks that live on beside each other come to have the same translations each in memory of its own, which caches have no room for: a
- * fork whose translations have settled leaves a snapshot while it runs, and its brothers, itself too, go on with that. On return the fragments and exits
- * that there were may be gone.
+ * After a system call. If large modules have been mapped, what was translated before the program's entry is discarded
+ * once (below). A long-running process may be killed, so it leaves what it has when that is much more than there is.
+ * Forks that run side by side come to have the same translations, each in its own memory, which exceeds the caches: a
+ * fork whose translations have settled leaves a snapshot while it runs, and its siblings and the fork itself continue
+ * with that. On return the fragments and exits that existed may be gone.
  */
 void tw_snapshot_look(const struct thread *t);
 
-/* The process is about to end, by itself or by a signal that was sent to it, or to become another program: leaves a snapshot if there is none or it has become much better. */
+/*
+ * The process is about to end, by itself or by a signal that was sent to it, or to become another program: leaves a
+ * snapshot if there is none or its own has become much better.
+ */
 void tw_snapshot_leave(const struct thread *t);
 
 #endif

@@ -23,7 +23,7 @@ struct tw_snapshots {
 	u32 calls;       /* since it looked */
 	u64 looked_at, first_look;
 	bool started;     /* the program has, not only its loader */
-	u32 modules_seen; /* that there were when it was last asked whether tables are to be wide */
+	u32 modules_seen; /* number of modules when it was last asked whether tables are to be wide */
 	u32 seen;         /* fragments there were then */
 	bool records;
 	struct tw_store_entry *claimant; /* where something is recorded: by whose numbers */
@@ -35,10 +35,10 @@ static inline struct tw_store *tw_snapshot_store(void)
 	return &tw_engine.control->store;
 }
 
-/* Does what is recorded, and how, let translations be shared? */
+/* Can translations be shared in this kind of recording? */
 bool tw_snapshot_shareable(void);
 
-/* The program, its loader and the engine, and what is recorded; the arguments tell what kind of process it is. Never 0. */
+/* Identifies the program, its loader and the engine, and what is recorded; the arguments tell the kind of process. Never 0. */
 u64 tw_snapshot_key(char *const *argv);
 
 /* The entry for this process's program; `make`: a new one if there is none and there is room. NULL: there is none. */
@@ -47,7 +47,7 @@ struct tw_store_entry *tw_snapshot_entry(bool make);
 /* Where the best snapshot is: an entry's offset, TW_STORE_KEPT, or 0 if there is none. e NULL: none. */
 u64 tw_snapshot_place(const struct tw_store_entry *e);
 
-/* How many fragments that has which this process, whose program has started, could go on with. */
+/* Number of fragments in it which this process, whose program has started, could use. */
 u32 tw_snapshot_offered(const struct tw_store_entry *e);
 
 #endif

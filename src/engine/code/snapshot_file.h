@@ -23,7 +23,7 @@ struct snapshot_table {
 };
 #define TABLES (LOOKUP_KINDS * TW_MOST_CLAIMED)
 
-/* Where something is recorded: what fragments with claimed numbers (base/store.h) have to do with. */
+/* If something is recorded: the data of fragments with claimed numbers (base/store.h). */
 struct snapshot_claimed {
 	u32 entries; /* of windows (record/tally.h), that they have */
 	u32 n;
@@ -39,33 +39,35 @@ struct snapshot_head {
 	u64 heap_at, cache_at, stubs_at;
 	u32 n_host, n_tables;
 	u32 n_base;    /* modules that the loader of the engine mapped */
-	u32 n_startup; /* ... and that were there at the program's entry */
+	u32 n_startup; /* ... and that existed at the program's entry */
 	u32 n_modules;
 	u32 wide;                  /* are the tables (tables.h)? */
 	u32 n_sites[LOOKUP_KINDS]; /* tables.h */
 	struct snapshot_table table[TABLES];
 	struct tw_module module[TW_MODULES];
 	struct snapshot_claimed claimed;
-	u64 *returns; /* in the heap: places behind calls that are told (record/calls.h) */
+	u64 *returns; /* in the heap: places after recorded calls (record/calls.h) */
 	u32 n_returns;
 };
 #define HEAD_BYTES ((sizeof(struct snapshot_head) + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1))
 
 /*
- * Makes everything stale in this process that would not be right in another, and fills *h in, where these are given: the machine, engine, n_base,
- * n_startup, claimed but for its rows. Under the lock. False: there are too many tables.
+ * Makes everything stale in this process that would be wrong in another, and fills in *h except for: the machine,
+ * engine, n_base, n_startup, and the rows of claimed. Under the lock. False: there are too many tables.
  */
 bool tw_snapshot_make(struct snapshot_head *h);
 
-/* Have fragments numbers, and descriptors? Not those of threads that stay bare, in a recording that only learns. */
+/* Do fragments have numbers, and descriptors? Not those of threads that stay bare, in a recording that only learns. */
 bool tw_snapshot_numbered(void);
 
-/* How many fragments there are behind the first n that were made, of code that is in its file to this day. Under the lock. */
+/* Number of fragments after the first n that were made whose code is still in its file. Under the lock. */
 u32 tw_snapshot_new(u32 n);
 
 /*
- * Writes what *h says to this place of the file; the head comes last. Threads that look for hot paths have no lock: what they take from the heap meanwhile (trace.c) fragments may point to that are
- * being written. So h->heap_at is where the heap ends behind all that: who begins with it finds zeros there, and gives them to nobody else.
+ * Writes what *h describes to this place of the file; the head comes last. Threads that look for hot paths have no
+ * lock: fragments being written may point to what they take from the heap meanwhile (trace.c). So h->heap_at is the
+ * end of the heap including that: a process that starts with the snapshot finds zeros there, and never allocates
+ * them.
  */
 bool tw_snapshot_write(int fd, struct snapshot_head *h, u64 place);
 

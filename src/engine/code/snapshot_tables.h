@@ -12,12 +12,16 @@
 void tw_snapshot_came(void);
 
 /*
- * The process is at its program's entry: all modules mapped by now are part of its start. If their code is large, and tables are not wide yet, what there is of translations is thrown away (as by
- * tw_flush_restart), and those that follow are made with wide tables. Under the lock.
+ * The process is at its program's entry: all modules mapped by now are part of its start. If their code is large, and
+ * tables are not wide yet, all translations are discarded (as by tw_flush_restart), and later ones are made with wide
+ * tables. Under the lock.
  */
 void tw_snapshot_started(void);
 
-/* After a system call, before that: large modules run much before the program's entry, so tables become wide as soon as they are mapped. */
+/*
+ * After a system call, before that: large modules run a lot before the program's entry, so tables become wide as soon
+ * as they are mapped.
+ */
 void tw_snapshot_look_at_start(void);
 
 #endif

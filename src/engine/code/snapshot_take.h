@@ -6,16 +6,19 @@
 
 #include "engine/code/snapshot_file.h"
 
-/* Goes on with the snapshot at this place (snapshot_entry.h), in the place of the translations that there are. False: it cannot be had. */
+/* Takes the snapshot at this place (snapshot_entry.h), replacing the present translations. False: not possible. */
 bool tw_snapshot_go_on(u64 place);
 
-/* What a process of this recording left, or an earlier recording, as another process has found. */
+/* Takes what a process of this recording left, or an earlier recording, as found by another process. */
 bool tw_snapshot_take_shared(void);
 
-/* What an earlier recording kept; the others of this one are told. */
+/* Takes what an earlier recording kept; other processes of this one are told. */
 bool tw_snapshot_take_kept(void);
 
-/* Where something is recorded: the process's program has numbers of its own, and its kept file, if there is one, is loaded, by the first that comes. False: none may be drawn. */
+/*
+ * If something is recorded: the process's program gets its own numbers, and the first process loads its kept file, if
+ * there is one. False: no numbers may be drawn.
+ */
 bool tw_snapshot_claim(void);
 
 #endif

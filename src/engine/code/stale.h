@@ -14,10 +14,10 @@
 
 #include "engine/code/fragment.h"
 
-/* With the fragments that run into it without a jump, or by one in the place of their entry. */
+/* Together with the fragments that run into it without a jump, or through a jump in place of their entry. */
 void tw_fragment_make_stale(struct fragment *f);
 
-/* Makes every fragment with code in [start, end) stale, but for those of modules that are not mapped yet. */
+/* Makes every fragment with code in [start, end) stale, except for those of modules that are not mapped yet. */
 void tw_fragment_invalidate(u64 start, u64 end);
 
 #endif

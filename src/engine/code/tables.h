@@ -25,7 +25,7 @@
 
 #include "engine/code/fragment.h"
 
-/* The index of a target is made of these bits: for machine code to read. Changes only when there are no tables. */
+/* These bits of a target are its index: read by machine code. Changes only while there are no tables. */
 extern u32 tw_table_mask;
 
 static inline bool tw_table_wide(void)
@@ -33,43 +33,46 @@ static inline bool tw_table_wide(void)
 	return tw_table_mask != 0xffff;
 }
 
-/* Tables are wide from now on, or no more. There are none. */
+/* Tables are wide from now on, or no longer. There are none at this time. */
 void tw_table_widen(bool wide);
 
-/* Do programs with so many bytes of code have wide tables here? */
+/* Do programs with this many bytes of code have wide tables here? */
 bool tw_table_wants_wide(u64 code);
 
-/* Which tables an upper half has: it has got some. */
+/* The number of the tables of an upper half, which has some from now on. */
 u32 tw_table_number(u32 upper);
 
 /* The table for indirect branches from fragments with this upper half. */
 u64 *tw_table_of(u32 upper, u8 kind);
 
-/* The entry for this target of a site's, or with site 0 of all that share it. */
+/* The entry for this target of a site, or with site 0 of all branches that share it. */
 u64 *tw_table_slot(u64 pc, u32 upper, u8 kind, u32 site);
 
-/* The lookup, if there is one, is found there from now on. */
+/* The lookup, if there is one, is entered there. */
 void tw_table_set(u64 *slot, const struct fragment *lookup);
 
-/* What branches of this site find there for this target, in the k-th tables, is nothing. */
+/* Branches of this site find nothing for this target in the k-th tables. */
 void tw_table_drop_entry(u32 kind, u32 k, u32 site, u64 pc);
 
-/* Indirect branches to f find nothing any more (nor do those to its neighbours in the tables, until they are looked up again). */
+/* Indirect branches to f find nothing any more (nor do those to its neighbours in the tables, until these are looked up again). */
 void tw_table_drop(const struct fragment *f);
 
-/* Every indirect branch that looks in these tables, the k-th of a kind, finds nothing. */
+/* All indirect branches that use these tables, the k-th of a kind, find nothing. */
 void tw_table_clear(u32 k, u8 kind);
 
-/* Memory of a table that so many sites look in: whole pages. */
+/* Memory of a table used by this many sites: whole pages. */
 u64 tw_table_bytes(u32 sites);
 
-/* The k-th table of a kind has become one made for so many sites: the entries of later ones that are not set find nothing. */
+/* The k-th table of a kind has become one for this many sites: unset entries of later ones find nothing. */
 void tw_table_complete(u32 k, u8 kind, u32 sites);
 
 /* Is each indirect branch a site? */
 bool tw_sites_used(void);
 
-/* A site of the fragment that is being made: an exit, which thread.from names while the branch is made. It may have number 0, when there are too many. */
+/*
+ * A site of the fragment that is being made: an exit, to which thread.from points while the branch runs. Its number
+ * may be 0 if there are too many.
+ */
 struct exit *tw_site_new(struct fragment *from, u8 kind);
 
 #endif

@@ -28,7 +28,7 @@
 
 #include "engine/code/room.h"
 
-/* May read over the first records in [from, to), which the thread has written: data, all of it accessible. */
+/* May examine the first records in [from, to), which the thread has written: data, all of it accessible. */
 void tw_trace_look(struct thread *t, const u8 *from, u64 to);
 
 /* Are there paths to be joined? */

@@ -21,16 +21,16 @@
 struct insn;
 
 /*
- * Translates the block at pc (limit: where code that can be read ends). Under the lock. NULL: the first instruction goes on behind the limit.
- * From then on stores into that code are seen (tw_memory_watch).
- * When it is made because of indirect exit x (else x is NULL or direct), *lookup becomes its lookup for that exit's table, right before it,
- * unless that has to change the upper half.
+ * Translates the block at pc (limit: end of the readable code). Under the lock. NULL: the first instruction crosses
+ * the limit. From then on stores into that code are detected (tw_memory_watch). If it is made because of indirect
+ * exit x (otherwise x is NULL or direct), *lookup becomes its lookup for that exit's table, right before it, unless
+ * that must change the upper half.
  */
 struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, struct fragment **lookup);
 
 /*
- * Translates a path, whose blocks ran one after the other, into one superblock; or as many of them as still follow one another and can be
- * held together. NULL: the first is no longer there, or as above.
+ * Translates a path, whose blocks ran one after another, into one superblock; or as many of the blocks as still
+ * follow one another and fit. NULL: the first no longer exists, or as above.
  */
 struct fragment *tw_translate_superblock(const struct tw_path *path);
 

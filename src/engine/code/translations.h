@@ -26,35 +26,34 @@ struct tw_cache_piece {
 	const struct fragment *newest; /* what has been put there last */
 };
 
-/* A fragment that has code on a page of the application's; of all pages that are in one bucket. Addresses. */
+/* A fragment that has code on a page of the application; in a list of all pages that share a bucket. Addresses. */
 struct on_page {
 	u32 fragment, next;
 };
 
 struct tw_translations {
-	u64 cache_at, stubs_at; /* first free byte of each area; of the cache: behind all pieces */
+	u64 cache_at, stubs_at; /* first free byte of each area; of the cache: after all pieces */
 	struct tw_cache_piece piece[CACHE_PIECES];
-	u64 heap_mark; /* of the engine's heap: what is below it stays when translations are thrown away */
+	u64 heap_mark; /* of the engine's heap: everything below it stays when translations are discarded */
 	u32 n_host;
-	u32 n_code,
-	    n_stale; /* how many of them were made of code of the program's (of those of a snapshot: all), and of these, how many are stale */
-	u32 n_spared;              /* of these, so many were when they were last to be thrown away for it, and could not be */
-	u32 *hash;                 /* by pc: addresses of fragments */
-	struct fragment **on_host; /* by page of the cache: that which starts there last */
-	u32 *host_map;             /* all, in the order in which they were made: addresses */
+	u32 n_code, n_stale; /* how many of them were made from the program's code (of a snapshot: all), and of these, how many are stale */
+	u32 n_spared;        /* of these, how many there were when they should last have been discarded and could not be */
+	u32 *hash;           /* by pc: addresses of fragments */
+	struct fragment **on_host; /* by page of the cache: the last fragment that starts there */
+	u32 *host_map;             /* all, in order of creation: addresses */
 	u32 *pages;                /* by page: addresses of the last struct on_page */
 	u32 n_uppers;              /* upper halves that have tables... */
 	u32 upper[MAX_UPPERS];     /* ...which they are; the k-th has tables k */
 	u64 *tables[LOOKUP_KINDS][MAX_UPPERS];
 	const u8 *misses[LOOKUP_KINDS][MAX_UPPERS];
-	u32 n_sites[LOOKUP_KINDS];              /* of all indirect branches, where each has lookups of its own; else 0 */
-	u64 *shadows[LOOKUP_KINDS][MAX_UPPERS]; /* of a snapshot: what the tables are to become (snapshot.h) */
+	u32 n_sites[LOOKUP_KINDS];              /* number of indirect branches, if each has its own lookups; otherwise 0 */
+	u64 *shadows[LOOKUP_KINDS][MAX_UPPERS]; /* of a snapshot: future contents of the tables (snapshot.h) */
 	u32 shadow_sites[LOOKUP_KINDS];         /* ... for which there were so many sites */
 };
 
 extern struct tw_translations tw_translations;
 
-/* How often they were thrown away: a futex, and changed by flush.c alone. */
+/* How often they were discarded: a futex, changed by flush.c alone. */
 extern u32 tw_translations_generation;
 
 /* The i-th that was made, of n_host. */
@@ -63,21 +62,25 @@ static inline struct fragment *tw_fragment_made(u32 i)
 	return (struct fragment *)(u64)tw_translations.host_map[i];
 }
 
-/* Lays the areas out, before anything is translated. False: something is in the arena's place. */
+/* Lays out the areas, before anything is translated. False: the arena's place is occupied. */
 bool tw_translations_init(void);
 
-/* Lays them out anew, without what was there. False, and nothing has happened: the program has all the mappings that the kernel allows. */
+/* Lays them out again, empty. False, and nothing has happened: the program has all the mappings that the kernel allows. */
 bool tw_translations_renew(void);
 
-/* This part of an area is zeros, whatever the kernel allows. */
+/* Makes this part of an area zero, whatever the kernel allows. */
 void tw_translations_clear(u64 start, u64 bytes);
 
-/* Are translations to be thrown away before another is made? The cache, the stubs, the heap or a table is nearly full (with a good margin for one more translation). */
+/*
+ * Must translations be discarded before another is made? The cache, the stubs, the heap or a table is nearly full
+ * (with a good margin for one more translation).
+ */
 bool tw_translations_full(void);
 
 /*
- * Likewise, but there is room: much is stale and little is not. A program that goes on writing code would otherwise fill all areas with code that no thread can run. Where they are spared nevertheless, as
- * much has to become stale again.
+ * Likewise, but there is room: much is stale and little is not. A program that keeps writing code would otherwise
+ * fill all areas with code that no thread can run. If they are spared nevertheless, as much has to become stale
+ * again.
  */
 bool tw_translations_stale(void);
 void tw_translations_spare(void);
@@ -85,7 +88,7 @@ void tw_translations_spare(void);
 /* Counts how far the areas are used. */
 void tw_translations_count(void);
 
-/* Nothing is translated any more. The memory is as it was before the first. */
+/* Removes all translations. The memory is as it was before the first. */
 void tw_translations_empty(void);
 
 #endif

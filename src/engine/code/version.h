@@ -14,7 +14,10 @@
 
 struct exit;
 
-/* Emits the test of thread.count alone: a thread leaves by x where it is at its end, else it adds `add`. Changes neither flags nor registers. */
+/*
+ * Emits just the test of thread.count: a thread whose count has reached its end leaves by x, otherwise `add` is
+ * added. Changes neither flags nor registers.
+ */
 void tw_count_test(struct emit *e, struct exit *x, u32 add);
 
 /* Emits the test, at the fragment's beginning. */

@@ -1,4 +1,4 @@
-/* Which programs of classic BPF the kernel takes as filters of system calls. */
+/* Which classic BPF programs the kernel accepts as system call filters. */
 #ifndef TW_ENGINE_BPF_H
 #define TW_ENGINE_BPF_H
 

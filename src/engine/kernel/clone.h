@@ -16,10 +16,10 @@ struct thread *tw_thread_new(void);
 /* Makes the calling thread `t`: %gs, alternate stack, ids. */
 void tw_thread_adopt(struct thread *t);
 
-/* The %fs base as the kernel has it is the application's. */
+/* The kernel's %fs base is the application's. */
 void tw_thread_read_fs(struct thread *t);
 
-/* What the application asks for with clone, clone3, fork or vfork, in clone3's words. */
+/* An application's request by clone, clone3, fork or vfork, in clone3's form. */
 struct tw_clone {
 	struct clone_args args; /* stack: its lowest byte, or with stack_size 0 its end */
 	u64 size;               /* of args, as the application gave it */

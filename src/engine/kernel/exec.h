@@ -1,8 +1,9 @@
 /*
- * execve: the new program is run under the engine too, by executing the engine again with the program's argv and two variables before its environment
- * (channel.h). What cannot be followed (programs that are another user's and set-uid, 32-bit ones, no collector, or none that the
- * process could open: after chroot, as another user, in other namespaces; a process that is denied memory written and executed) is executed natively. So is, by the engine
- * that begins in its place, one in which that gets no memory (main.c).
+ * execve: the new program runs under the engine, too. The engine is executed again with the program's argv and two
+ * variables before its environment (channel.h). What cannot be followed is executed natively: set-uid programs of
+ * another user, 32-bit programs, no collector, or none that the process could open (after chroot, as another user, in
+ * other namespaces), a process that may not have memory that is writable and executable. If the new engine gets no
+ * memory, it executes the program natively (main.c).
  */
 #ifndef TW_EXEC_H
 #define TW_EXEC_H

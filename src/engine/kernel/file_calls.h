@@ -1,6 +1,7 @@
 /*
- * Rows of the table of system calls (syscall.h): files that tell of the process. /proc/self/exe and the like name the engine, and are answered with the program (process.h); what is read of
- * signals in /proc/PID/status and stat is put right (status.h). Everything else passes.
+ * Rows of the table of system calls (syscall.h): files that describe the process. /proc/self/exe and the like name
+ * the engine, and are answered with the program (process.h); what is read of signals in /proc/PID/status and stat is
+ * corrected (status.h). Everything else passes.
  */
 #ifndef TW_FILE_CALLS_H
 #define TW_FILE_CALLS_H
@@ -26,9 +27,10 @@ i64 tw_sys_readv(struct thread *t, const u64 *a);
 i64 tw_sys_pread64(struct thread *t, const u64 *a);
 
 /*
- * What changes a file that is open: it may hold code that is mapped, or be memory of the process itself, /proc/self/mem, through which code is written that may not be (JITs do so to
- * have no memory that can be written and executed). The file is the first argument, or the third. Memory written through a descriptor that another process opened, or before an execve, or
- * that of another process, is not seen.
+ * Calls that change an open file: it may hold code that is mapped, or be the memory of the process itself,
+ * /proc/self/mem, through which JITs write code that is otherwise not writable. The file is the first argument, or
+ * the third. Not detected: memory written through a descriptor that another process opened, or before an execve, and
+ * the memory of another process.
  */
 i64 tw_sys_change_first(struct thread *t, const u64 *a);
 i64 tw_sys_change_third(struct thread *t, const u64 *a);

@@ -1,6 +1,7 @@
 /*
- * What the kernel shows others of the process - /proc/PID/cmdline, environ, auxv, the names in ps, a core dump's auxiliary vector - made the program's, where the
- * kernel lets a process say so (PR_SET_MM_MAP, CONFIG_CHECKPOINT_RESTORE); else it stays the engine's.
+ * What the kernel shows others of the process - /proc/PID/cmdline, environ, auxv, the names in ps, a core dump's
+ * auxiliary vector - is set to the program's, if the kernel lets a process do so (PR_SET_MM_MAP,
+ * CONFIG_CHECKPOINT_RESTORE); otherwise it stays the engine's.
  */
 #ifndef TW_IDENTITY_H
 #define TW_IDENTITY_H
@@ -14,16 +15,16 @@ struct start {
 	char **argv, **envp;
 	Elf64_auxv_t *auxv;
 	u64 sp;
-	u64 own_bytes; /* of the engine's variables, which stand between the last argument and the program's first variable */
+	u64 own_bytes; /* of the engine's variables, between the last argument and the program's first variable */
 };
 
 /*
- * Once the program is mapped, the auxiliary vector its own, and nothing needs the engine's variables any more: the arguments move up over these, so that
- * they and the environment are one piece, which programs write titles to.
+ * Once the program is mapped, has its own auxiliary vector, and the engine's variables are no longer needed: the
+ * arguments move up over these, so that they and the environment are contiguous. Programs write titles there.
  */
 void tw_identity_tell(struct start *s, const struct loaded *l, u64 brk);
 
-/* brk is here by now, and the kernel's to move from there on. */
+/* brk has reached this address; from now on the kernel moves it. */
 void tw_identity_tell_brk(u64 brk);
 
 #endif

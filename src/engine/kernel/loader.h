@@ -12,16 +12,15 @@ struct loaded {
 	u64 interpreter_base; /* 0: static */
 	u64 end;              /* of the program's last segment */
 	u64 code, code_end;   /* the first and last address of executable segments... */
-	u64 data,
-	    data_end; /* ...the last segment's first, and where the last one's data from the file ends: as the kernel has it in /proc/PID/stat */
+	u64 data, data_end;   /* ...start of the last segment, and end of its file data: as in /proc/PID/stat */
 	bool pie;
 	bool executable_stack;
 };
 
-/* 0, or -errno with nothing to be said for the process. */
+/* 0, or -errno and nothing can be done for the process. */
 i64 tw_load_program(const char *path, struct loaded *l);
 
-/* Tells the recording of what the loader has mapped; once the first thread can write events. */
+/* Reports to the recording what the loader has mapped, once the first thread can write events. */
 void tw_load_tell(struct thread *t);
 
 #endif

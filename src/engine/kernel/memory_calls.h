@@ -1,8 +1,9 @@
 /*
  * Rows of the table of system calls (syscall.h): memory.
  *
- * What must hold: when such a call returns, the list of executable ranges, views and modules is what the application has mapped (code/memory.h, code/shared.h, code/module.h), and nothing of the engine's has been touched; the
- * recording is told of what was mapped and unmapped.
+ * What must hold: when such a call returns, the list of executable ranges, views and modules is what the application
+ * has mapped (code/memory.h, code/shared.h, code/module.h), nothing of the engine's has been touched, and mappings
+ * and unmappings have been reported to the recording.
  */
 #ifndef TW_MEMORY_CALLS_H
 #define TW_MEMORY_CALLS_H

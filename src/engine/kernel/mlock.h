@@ -1,8 +1,9 @@
 /*
- * mlockall: what is locked, and counts against the limit on that (RLIMIT_MEMLOCK), is the program's memory without the engine's. The kernel's own call would lock all there is
- * in the process. So what is mapped now is locked mapping by mapping, and what is mapped from then on when that happens.
+ * mlockall: what is locked, and counts against the limit (RLIMIT_MEMLOCK), is the program's memory without the
+ * engine's. The kernel's own call would lock everything in the process. So existing mappings are locked one by one,
+ * and later ones as they are made.
  *
- * Under tw_engine.lock, but for tw_mlock_forget.
+ * Under tw_engine.lock, except tw_mlock_forget.
  */
 #ifndef TW_MLOCK_H
 #define TW_MLOCK_H
@@ -14,10 +15,10 @@
 i64 tw_mlock_all(u64 flags);
 void tw_munlock_all(void);
 
-/* What the program has mapped just now is locked if all is to be. False: it cannot be, and should not be there. */
+/* Locks what the program has just mapped, if everything is to be locked. False: this failed, and the mapping should not exist. */
 bool tw_mlock_mapped(u64 start, u64 length);
 
-/* A process that the engine came into had the kernel do so; and one that the engine leaves has it do so again. Flags of mlockall. */
+/* A process that was attached to had the kernel lock its memory; one that is detached from has it do so again. Flags of mlockall. */
 void tw_mlock_found(u64 later);
 void tw_mlock_give_back(void);
 

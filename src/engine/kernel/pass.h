@@ -1,15 +1,17 @@
 /*
- * How a system call of the application's is passed to the kernel.
+ * Passing the application's system calls to the kernel.
  *
- * What must hold: a signal that comes around a call finds the application before it or behind it, never in between (glue.h); a call that may wait is made with the synchronous signals blocked that the
- * application blocks or ignores, so that none of these interrupts it (signal/pending.h); and a read of a signalfd gives what is pending in the engine, too.
+ * What must hold: a signal that arrives around a call finds the application before or after it, never in between
+ * (glue.h). A call that may wait is made with those synchronous signals blocked that the application blocks or
+ * ignores, so that none of these interrupts it (signal/pending.h). A read of a signalfd also returns what is pending
+ * in the engine.
  */
 #ifndef TW_PASS_H
 #define TW_PASS_H
 
 #include "engine/kernel/room.h"
 
-/* What these and the rows of the table (syscall.h) return where the kernel is not asked. */
+/* What these and the rows of the table (syscall.h) return if the kernel is not asked. */
 #define ENGINE_EINTR  (-4)
 #define ENGINE_E2BIG  (-7)
 #define ENGINE_EAGAIN (-11)
@@ -22,7 +24,10 @@
 /* Makes the call with the registers that the application made it with. */
 i64 tw_pass_as_made(struct thread *t);
 
-/* The same, once more where the kernel could not write to the application because of a page of code that is watched. A row of the table: `a` is not looked at. */
+/*
+ * The same, and repeats the call if the kernel could not write to the application because of a watched page of code.
+ * A row of the table: ignores `a`.
+ */
 i64 tw_pass(struct thread *t, const u64 *a);
 
 /* Passes on call `nr` with these arguments instead. */

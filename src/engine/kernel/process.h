@@ -1,6 +1,7 @@
 /*
- * Processes: what the recording is told of them (the programs they run, how their children ended), and what they read of themselves and each
- * other in /proc: the link `exe` of a recorded process names the engine, and is answered with the program.
+ * Processes: what is reported of them to the recording (the programs they run, how their children ended), and what
+ * they read of themselves and each other in /proc: the link `exe` of a recorded process names the engine, and is
+ * answered with the program.
  */
 #ifndef TW_PROCESS_H
 #define TW_PROCESS_H
@@ -13,8 +14,8 @@
 void tw_process_tell_program(struct thread *t, char *const *argv);
 
 /*
- * What wait4 and waitid of the application returned: tells how the child ended if it did. `status` and `info` are the application's, or
- * the engine's own in their place; they may be unreadable.
+ * The application's wait4 or waitid has returned this: reports how the child ended, if it did. `status` and `info`
+ * are the application's, or the engine's own in place of them; they may be unreadable.
  */
 void tw_process_tell_wait4(struct thread *t, i64 result, const i32 *status);
 void tw_process_tell_waitid(struct thread *t, i64 result, const siginfo_t *info);
@@ -31,15 +32,16 @@ u32 *tw_process_trace(u32 tid);
 /* Is this process traced (ptrace) by a recorded one? */
 bool tw_process_traced(void);
 
-/* This process asks for another namespace of process numbers, for itself or its children. */
+/* This process asks for another PID namespace, for itself or its children. */
 void tw_process_tell_namespace(void);
 
-/* Can this process, as it is now, execute the engine, and open the channel there? */
+/* Can this process, in its present state, execute the engine and open the channel there? */
 bool tw_process_reaches_engine(void);
 
 /*
- * The program of the process whose `exe` link in /proc the application's string `path` names, from the directory `dir` on if it is relative (AT_FDCWD: the current
- * one), or NULL: it names something else, or a process that is not recorded. The string stays as long as that process runs.
+ * The program of the process whose `exe` link in /proc is named by the application's string `path`, relative to the
+ * directory `dir` (AT_FDCWD: the current one). NULL: it names something else, or a process that is not recorded. The
+ * string stays valid as long as that process runs.
  */
 const char *tw_process_exe(i32 dir, u64 path);
 

@@ -1,5 +1,5 @@
 /*
- * Rows of the table of system calls (syscall.h): threads and processes are made, become other programs, and end.
+ * Rows of the table of system calls (syscall.h): creating threads and processes, executing programs, ending.
  */
 #ifndef TW_PROCESS_CALLS_H
 #define TW_PROCESS_CALLS_H

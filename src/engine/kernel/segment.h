@@ -4,7 +4,7 @@
 
 #include "engine/kernel/room.h"
 
-/* The application's base of this segment is another now. */
+/* The application's base of this segment has changed. */
 void tw_segment_based(struct thread *t, u32 seg, u64 base);
 
 /* Sets a segment base of the application's: 0, or -errno. */

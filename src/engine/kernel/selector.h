@@ -4,7 +4,10 @@
 
 #include "engine/kernel/room.h"
 
-/* Performs the mov, pop, lfs or lgs at t->pc and moves t->pc to the next, or makes the fault that it ends in the application's. */
+/*
+ * Performs the mov, pop, lfs or lgs at t->pc and moves t->pc to the next instruction, or raises the fault that it
+ * causes for the application.
+ */
 void tw_selector_load(struct thread *t);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Rows of the table of system calls (syscall.h): actions, masks and waits. The mask that the application has is the signal room's; a wait under another mask is made with that in the kernel.
+ * Rows of the table of system calls (syscall.h): actions, masks and waits. The signal room keeps the application's
+ * mask; a wait under another mask is made with that mask in the kernel.
  */
 #ifndef TW_SIGNAL_CALLS_H
 #define TW_SIGNAL_CALLS_H

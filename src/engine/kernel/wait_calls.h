@@ -1,5 +1,6 @@
 /*
- * Rows of the table of system calls (syscall.h): waiting for children, and ptrace. The recording is told how a child ended; a stop that the engine has made is shown as the kernel's would be, or not at all (ptrace.h, traced.h).
+ * Rows of the table of system calls (syscall.h): waiting for children, and ptrace. How a child ended is reported to
+ * the recording; a stop caused by the engine is shown as the kernel's would be, or not at all (ptrace.h, traced.h).
  */
 #ifndef TW_WAIT_CALLS_H
 #define TW_WAIT_CALLS_H

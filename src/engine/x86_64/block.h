@@ -1,4 +1,4 @@
-/* A basic block, or a path of several, as decoding boils it down (decode.h). */
+/* A basic block, or a path of several, in decoded form (decode.h). */
 #ifndef TW_BLOCK_H
 #define TW_BLOCK_H
 
@@ -26,14 +26,14 @@ enum insn_kind {
 	INSN_BAD,      /* does not decode: copied, will fault */
 };
 
-/* Vector register operands of a LANES reference: what has to be stored in the M stream. */
+/* Vector register operands of a LANES reference that must be stored in the M stream. */
 enum vec_kind { VEC_NONE, VEC_XMM, VEC_YMM, VEC_ZMM, VEC_K, VEC_MMX };
 
 struct memop {
 	struct tw_op op;          /* REF, BIT, REP, LANES, XSAVE or SET; slots not yet assigned; `insn` set */
 	u8 index_kind, index_reg; /* LANES with index_width */
 	u8 mask_kind, mask_reg;   /* LANES */
-	bool xcomp;               /* XSAVE: the format is told by the area itself (xrstor) */
+	bool xcomp;               /* XSAVE: the area itself determines the format (xrstor) */
 };
 
 struct insn {
@@ -41,7 +41,7 @@ struct insn {
 	u64 target; /* JUMP, COND, LOOP, CALL; or the absolute address of a rip-relative operand (disp_at != 0) */
 	u8 raw[16];
 	u8 len;
-	u8 span;        /* its bytes, and those of what is inserted behind it and left out (code/inserted.h) */
+	u8 span;        /* its bytes plus those inserted after it and left out (code/inserted.h) */
 	u8 kind;        /* enum insn_kind */
 	u8 disp_at;     /* offset of the disp32 of a rip-relative operand; 0: none */
 	u8 modrm_at;    /* offset of ModRM, if disp_at */
@@ -73,7 +73,7 @@ struct part {
 	u64 pc;
 	u64 target, next; /* direct target; what runs after the last instruction */
 	u32 bytes;
-	u32 lead; /* of them before the first instruction: inserted, and left out */
+	u32 lead; /* of them, those before the first instruction: inserted, and left out */
 	u16 first_insn, n_insns;
 	u8 end;  /* enum tw_end */
 	u32 tag; /* tagged form: what stands for it; else 0 */

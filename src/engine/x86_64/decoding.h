@@ -1,5 +1,5 @@
 /*
- * One instruction being boiled down, in what decode.c, references.c and updates.c share. What comes of it is in decode.h.
+ * An instruction during decoding, shared by decode.c, references.c and updates.c. The result is in decode.h.
  */
 #ifndef TW_DECODING_H
 #define TW_DECODING_H
@@ -42,10 +42,10 @@ struct tw_op *tw_decoding_set(struct decoding *w, u8 dst, u8 base, i64 disp, boo
 /* The address part of an operand. Rip-relative ones become absolute: pc and disp are both static. */
 void tw_decoding_address(struct tw_op *op, const struct decoding *w, const ZydisDecodedOperand *o);
 
-/* references.c: adds the references that the instruction makes, in their order, and what becomes of rsp where it moves that by itself. */
+/* references.c: adds the references that the instruction makes, in order, and the new value of rsp if it moves that implicitly. */
 void tw_decoding_references(struct decoding *w);
 
-/* updates.c: adds what the instruction gives registers, where replay can work that out. */
+/* updates.c: adds the register values that replay can compute. */
 void tw_decoding_updates(struct decoding *w);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Emitting x86-64 code into the cache. Plain encoders; each writes at e->at and moves it. None checks for room: the caller has asked for
- * more than a fragment can take.
+ * Emitting x86-64 code into the cache: plain encoders. Each writes at e->at and advances it. None checks for room:
+ * the caller has reserved more than a fragment can take.
  */
 #ifndef TW_EMIT_H
 #define TW_EMIT_H
@@ -13,11 +13,11 @@ struct fragment;
 
 struct emit {
 	u8 *start, *at;
-	struct tw_recorded *rec; /* what is being made, for those who emit it: nothing here looks at these two */
+	struct tw_recorded *rec; /* what is being made, for the emitting code: nothing here uses these two */
 	struct fragment *f;
 	u8 buf;                 /* register that holds the buffer pointer here */
-	i32 values;             /* where the record's value slots begin, from the buffer pointer */
-	u8 path;                /* the way out being emitted (struct side_exit); 0: the whole path */
+	i32 values;             /* offset of the record's value slots from the buffer pointer */
+	u8 path;                /* the exit being emitted (struct side_exit); 0: the whole path */
 	u16 defs;               /* registers that the fragment's instructions write, as a mask */
 	u32 passed;             /* STATE_TALLIED, STATE_TURNS: of the path being emitted */
 	struct state_entry now; /* state in force */
@@ -43,16 +43,16 @@ void emit_lea_sum(struct emit *e, u8 dst, u8 reg);                              
 void emit_load_address(struct emit *e, u8 reg, const struct tw_op *a, bool load); /* reg = EA, or the quadword there; no %gs */
 void emit_store_vector(struct emit *e, u8 base, i32 disp, u8 kind, u8 reg);       /* kind: enum vec_kind */
 void emit_jmp(struct emit *e, const u8 *target);
-u8 *emit_jmp_patchable(struct emit *e); /* jmp rel32 whose displacement can be stored atomically; returns where it is */
+u8 *emit_jmp_patchable(struct emit *e); /* jmp rel32 whose displacement can be stored atomically; returns its address */
 u8 *emit_jcc_patchable(struct emit *e, u8 cc);
 void emit_patch(u8 *rel32, const u8 *target);
 
-/* From here on the state is `flags` (t_reg as the fragment has it) before instruction `insn`. */
+/* From here on the state is `flags` (t_reg as in the fragment) before instruction `insn`. */
 void emit_state(struct emit *e, u8 insn, u32 flags);
 
 /*
- * A register is free from here on, its value in thread.slot_s; and has it again. Before instruction `insn`; `flags`: the rest of the state, which is
- * to be told of once more when the register has its value.
+ * Makes a register free, with its value in thread.slot_s; and restores it. Before instruction `insn`; `flags`: the
+ * rest of the state, which is emitted again when the register has its value.
  */
 void emit_spill(struct emit *e, u8 insn, u8 reg, u32 flags);
 void emit_unspill(struct emit *e, u8 insn, u8 reg, u32 flags);

@@ -1,9 +1,9 @@
 /*
- * The shape of an instruction, told from its first bytes without decoding it: how long it is, and where its displacement stands if its target is told by
- * one (direct branches and calls, rip-relative operands).
+ * The shape of an instruction, guessed from its first bytes without decoding: its length, and the place of its
+ * displacement if that determines its target (direct branches and calls, rip-relative operands).
  *
- * Only instructions as compilers make most of them are known: prefixes 66, F2, F3 and REX, the one-byte opcodes and those behind 0F. What is told is
- * not relied on: it says where to look (decode_cache.h).
+ * Only common compiler-generated instructions are known: prefixes 66, F2, F3 and REX, the one-byte opcodes and those
+ * after 0F. The result is not relied on; it says where to look (decode_cache.h).
  */
 #ifndef TW_SHAPE_H
 #define TW_SHAPE_H

@@ -1,10 +1,12 @@
 /*
- * The state map of a piece of code in the cache: where, at each of its instructions, the application's exact registers are, and which of its instructions is
- * next. So a signal can be delivered anywhere there, at once.
+ * The state map of a piece of code in the cache: for each of its instructions, where the application's exact
+ * registers are, and which application instruction is next. So a signal can be delivered anywhere there, at once.
  *
- * Entries are sorted by offset; the one for a host address is the last at or before it. They are rarely looked at and there are millions of them, so they are kept
- * coded, most in a byte: where an instruction of the application's is followed by the next, and nothing else is different, that is how many bytes of the cache it takes.
- * Behind them are the lengths of the application's instructions. Maps that are alike are kept once: few lookups differ, nor do many short blocks.
+ * Entries are sorted by offset; the one for a host address is the last at or before it. They are rarely used and
+ * there are millions of them, so they are encoded, most in a byte: if one application instruction follows another,
+ * and nothing else differs, that byte is the number of bytes it takes in the cache. After the entries come the
+ * lengths of the application's instructions. Equal maps are stored once: there are few different ones of lookups, and
+ * of many short blocks.
  */
 #ifndef TW_STATE_H
 #define TW_STATE_H
@@ -28,12 +30,12 @@ enum state_flags {
 	STATE_PC_RCX_PLUS = 4096,  /* pc is rcx + the lookup's pc (mid-lookup) */
 	STATE_OFF_BY_ONE = 2048,   /* with PC_RCX_PLUS: and one less */
 	STATE_PC_STACK = 16384,    /* with DONE: a return that has not popped yet: pc is at [rsp] */
-	STATE_IN_REP = 8192,       /* at a string instruction with a repeat prefix: iterations may have been made */
-	STATE_STAMPED = 32768,     /* the buffer pointer has been moved past the stamp before the record (NOT_OPEN), or behind it (DONE) */
+	STATE_IN_REP = 8192,       /* at a string instruction with a repeat prefix: some iterations may have been made */
+	STATE_STAMPED = 32768,     /* the buffer pointer has been moved past the stamp before the record (NOT_OPEN), or after it (DONE) */
 	STATE_C_SLOT = 1 << 16,    /* the application's value of c_reg is in thread.slot_c */
 	STATE_TALLIED = 1 << 17,   /* the record, though not closed, is counted (record/tally.h) */
 	STATE_TURNS = 1 << 18,     /* ... and the turns of the loop */
-	STATE_UNSETTLED = 1 << 19, /* flags or a register are lost until what is next in the cache has been made (record/tally_code.h) */
+	STATE_UNSETTLED = 1 << 19, /* flags or a register are lost until the next cache instruction has run (record/tally_code.h) */
 };
 
 struct state_entry {
@@ -51,7 +53,7 @@ struct state_map {
 	u8 *code;       /* where it starts */
 	const u8 *kept; /* entries and lengths of instructions */
 	u16 code_bytes;
-	u16 turned; /* from this offset on STATE_PC_FALL is in force no more (code/cache.c); 0: all is as it was kept */
+	u16 turned; /* from this offset on STATE_PC_FALL no longer applies (code/cache.c); 0: all is as it was stored */
 	u8 t_reg;   /* substitute buffer register, or TW_NOREG */
 	u8 c_reg;   /* a loop counts in it (code/loop.h); TW_NOREG: it is none */
 };
@@ -80,8 +82,9 @@ static inline u64 tw_register_in(const struct thread *t, const struct register_p
 }
 
 /*
- * Where they are when the machine's, in t->regs, are those at `host`, which is not at a return that has not popped yet. `recorded`: something is, so r11 is the
- * buffer pointer's. Returns which register holds that there.
+ * Their places when the machine's registers, in t->regs, are those at `host`, which is not at a return that has not
+ * popped yet. `recorded`: something is, so r11 is the buffer pointer's register. Returns the register that holds the
+ * buffer pointer there.
  */
 u8 tw_state_places(const struct state_map *m, u64 host, bool recorded, struct register_places *p);
 
