@@ -1,4 +1,4 @@
-/* What the engine counts of its own work (<trackway/counts.h>), where the collector finds it even when the process is killed. */
+/* Counters of the engine's own work (<trackway/counts.h>), where the collector finds them even if the process is killed. */
 #ifndef TW_ENGINE_COUNTS_H
 #define TW_ENGINE_COUNTS_H
 

@@ -8,7 +8,7 @@
 struct engine tw_engine;
 bool tw_dear_pages;
 
-/* The collector's thread without capabilities; one begins if there is none yet. 0: there is none. */
+/* The collector's thread without capabilities; one is started if there is none yet. 0: there is none. */
 static u32 find_holder(void)
 {
 	enum { PAUSE = 500, PATIENCE = 100000 }; /* us */
@@ -26,7 +26,7 @@ static u32 find_holder(void)
 	return holder == TW_HOLDER_WANTED ? 0 : holder;
 }
 
-/* The path of the memfd from here on is at the holder's; it is as long as it was. False: it has been already, or there is none. */
+/* From here on the memfd's path leads through the holder; its length stays the same. False: it does already, or there is no holder. */
 static bool go_by_holder(void)
 {
 	char *to = tw_engine.channel_paths[1], rest[sizeof tw_engine.channel_paths[1]];

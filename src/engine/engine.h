@@ -26,7 +26,7 @@
 
 struct instrumentor;
 
-/* What of a thread is each room's own: see their room.h. */
+/* Each room's own part of a thread: see their room.h. */
 struct tw_record_thread;
 struct tw_code_thread;
 struct tw_signal_thread;
@@ -35,7 +35,7 @@ struct tw_kernel_thread;
 /* rseq(2), as the kernel has it. */
 struct tw_rseq {
 	u32 cpu_id_start, cpu_id;
-	u64 section; /* what is begun anew when the thread is interrupted in it (x86_64/glue.h); 0: nothing */
+	u64 section; /* the section to be restarted if the thread is interrupted in it (x86_64/glue.h); 0: none */
 	u32 flags, rest[3];
 };
 
@@ -57,10 +57,10 @@ struct thread {
 	u64 self;
 	u64 app_gs; /* the application's %gs base */
 	u64 has_deferred; /* not 0: signal.deferred.signo is set (1), or it is to leave (2: base/leave.h); looked at just before an application's system call */
-	u64 resume_host; /* where an entry into the cache was headed when a signal stopped it */
+	u64 resume_host; /* destination of an entry into the cache that a signal stopped */
 	u64 slot_s2;
 	u64 count;                /* instructions executed, up to TW_COUNT_END (src/instrument/count.c) */
-	u32 upper;                /* upper half of the fragment numbers (tagged form: of the tags) as the reader of the buffer has it */
+	u32 upper;                /* current upper half of the fragment numbers (tagged form: of the tags) for the reader of the buffer */
 	u32 lock_name;            /* in locks that it holds: see lib.h */
 	u8 status[TW_NREGS];      /* enum tw_status of each register: format dep06 */
 	u64 bits;                 /* format cf_bit: 3, then the bits of the open group, shifted in from below */
@@ -69,14 +69,14 @@ struct thread {
 	u64 pace[TW_PACE_POINTS]; /* how often the points ran (code/pace.h) */
 	u64 from;                 /* struct exit *: the site that the last indirect branch was made at (code/tables.h) */
 	struct tw_rseq rseq;
-	u64 restart; /* stack pointer of what the section was called by */
+	u64 restart; /* stack pointer at the call of the section */
 
 	u64 app_fs;
 	u32 pid, tid;
-	u32 in_use;   /* by a thread that is there, or about to be made */
-	bool vforked; /* its parent waits until it has ended or become another program, and gives its block back */
+	u32 in_use;   /* by a thread that exists, or is about to be made */
+	bool vforked; /* its parent waits until it has ended or become another program, and then releases its block */
 
-	/* They stand behind it in its block (kernel/clone.c). Who includes a room's header knows what is in there. */
+	/* These follow it in its block (kernel/clone.c). Including a room's header gives access to that part. */
 	struct tw_record_thread *record;
 	struct tw_code_thread *code;
 	struct tw_signal_thread *signal;
@@ -121,7 +121,7 @@ static inline u64 tw_page_up(u64 n)
 	return (n + TW_PAGE - 1) & ~(u64)(TW_PAGE - 1);
 }
 
-/* What all rooms have of the process; the rest is in their room.h, as tw_recorder. */
+/* Process state that all rooms share; the rest is in their room.h, as tw_recorder. */
 struct engine {
 	struct tw_control *control; /* NULL: no channel (never while running) */
 	void *channel;              /* base of the mapping */
@@ -130,7 +130,7 @@ struct engine {
 	u64 channel_inode;        /* of the memfd */
 	char program_path[4096];  /* of the program running now, absolute */
 	bool fsgsbase;
-	bool is_amd;    /* this CPU is AMD's, or of their design */
+	bool is_amd;    /* this CPU is AMD's, or of AMD's design */
 	bool fast_loop; /* this CPU's `loop` instruction is as fast as a branch */
 	u64 xcr0;
 	u32 xsave_size;
@@ -140,7 +140,7 @@ struct engine {
 };
 
 extern struct engine tw_engine;
-extern bool tw_dear_pages; /* a page that is touched for the first time costs much here (start.S) */
+extern bool tw_dear_pages; /* the first touch of a page is expensive here (start.S) */
 
 /* How large the channel and the engine are. */
 static inline const struct tw_sizes *tw_sizes(void)
@@ -164,10 +164,10 @@ static inline u64 tw_arena_heap_end(void)
 	return ARENA_HEAP + tw_sizes()->heap_bytes;
 }
 
-/* The channel's memfd, which the engine does not keep open. An error, also where its path has come to name something else. */
+/* The channel's memfd, which the engine does not keep open. An error, also if its path now names something else. */
 i64 tw_channel_open(void);
 
-/* Leaves the recording with a reason; the program goes on. */
+/* Leaves the recording with a reason; the program continues. */
 void tw_engine_fail(u32 failure, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Message to file descriptor 2, for --show-fragment only. */

@@ -21,7 +21,7 @@ void *tw_heap_pages(u64 bytes)
 	return (void *)tw_page_up((u64)tw_heap(bytes + TW_PAGE));
 }
 
-extern char tw_dense_start[]; /* by the linker: what is behind it, up to where a huge page ends, is in that already */
+extern char tw_dense_start[]; /* by the linker: what follows, up to the end of a huge page, is in a huge page already */
 
 void tw_heap_sparse(void)
 {
@@ -30,7 +30,7 @@ void tw_heap_sparse(void)
 		tw_sys(__NR_madvise, at, ARENA_CACHE - at, MADV_HUGEPAGE);
 }
 
-/* What is wanted: as many as one section comes to under the descriptor lock. */
+/* Requests: as many as one section makes under the descriptor lock. */
 static u64 wanted[2];
 
 void tw_heap_shared_later(u64 at)
@@ -48,8 +48,9 @@ void tw_heap_shared_wanted(void)
 }
 
 /*
- * Only what has a page can be put into a huge one. In a process that was attached to the channel may begin in the middle of one, and nothing be mapped where that begins: so the kernel is asked for the page, and
- * says if there is none.
+ * Only memory that has a page can be put into a huge page. In a process that was attached to, the channel may start
+ * in the middle of one, and nothing may be mapped where that starts: so the kernel is asked for the page, and reports
+ * if there is none.
  */
 void tw_heap_shared(u64 at, u64 bytes)
 {

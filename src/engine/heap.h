@@ -15,17 +15,21 @@ void *tw_heap(u64 bytes);
 /* Whole pages. */
 void *tw_heap_pages(u64 bytes);
 
-#define TW_HUGE_FROM (64u << 10) /* so much of a huge page is used by who asks for it */
+#define TW_HUGE_FROM (64u << 10) /* callers use at least this much of a huge page */
 
-/* Where pages are dear: the memory shared with the collector that these bytes are in is in huge pages from now on, for all that map it. */
+/*
+ * If pages are expensive: the memory shared with the collector that contains these bytes uses huge pages from now on,
+ * for all that map it.
+ */
 void tw_heap_shared(u64 at, u64 bytes);
 
-/* Where pages are dear: the engine's sparse tables are in huge pages from now on. */
+/* If pages are expensive: the engine's sparse tables use huge pages from now on. */
 void tw_heap_sparse(void);
 
 /*
- * The same for who holds the descriptor lock: what stands there begins anew whenever the thread was stopped, and so must not call the kernel (descriptor_lock.h). The address is noted, and the
- * memory put into a huge page when the lock has been given back.
+ * The same for the holder of the descriptor lock: its work is restarted whenever the thread was stopped, and so must
+ * not call the kernel (descriptor_lock.h). The address is noted, and the memory put into a huge page after the lock
+ * has been released.
  */
 void tw_heap_shared_later(u64 at);
 void tw_heap_shared_wanted(void);

@@ -164,12 +164,12 @@ bool tw_copy_string(char *d, const char *s, size_t n)
 	return false;
 }
 
-/* Beside the name of who has it: others wait, without priority inheritance. (With it there is FUTEX_WAITERS.) */
+/* Added to the name of the holder: others wait, without priority inheritance. (With it there is FUTEX_WAITERS.) */
 #define LOCK_AWAITED 0x10000000u
 
 enum { POLL_US = 100 };
 
-static bool inherits; /* who waits for a lock lends its priority to who has it */
+static bool inherits; /* a waiter for a lock lends its priority to the holder */
 
 void tw_lock_inherit(void)
 {
@@ -189,7 +189,10 @@ static bool change(tw_lock_t *l, tw_lock_t from, tw_lock_t to)
 	return __atomic_compare_exchange_n(l, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Waits, and lends priority. True: the lock is taken. The kernel refuses where it does not find who has it by its name, or others wait without. */
+/*
+ * Waits, and lends priority. True: the lock is taken. The kernel refuses if it does not find the holder by its name,
+ * or others wait without lending.
+ */
 static bool wait_inheriting(tw_lock_t *l, tw_lock_t own)
 {
 	if (!(own & TW_LOCK_POLLS) && !tw_sys4(__NR_futex, l, FUTEX_LOCK_PI_PRIVATE, 0, NULL))
@@ -201,7 +204,7 @@ static bool wait_inheriting(tw_lock_t *l, tw_lock_t own)
 void tw_lock(tw_lock_t *l)
 {
 	const tw_lock_t own = own_name();
-	tw_lock_t as = own; /* one that has waited does not know whether it was the only one */
+	tw_lock_t as = own; /* a thread that has waited does not know whether it was the only one */
 	while (!change(l, 0, as)) {
 		const tw_lock_t is = __atomic_load_n(l, __ATOMIC_RELAXED);
 		if (__atomic_load_n(&inherits, __ATOMIC_RELAXED) || is & FUTEX_WAITERS) {
@@ -219,7 +222,7 @@ void tw_unlock(tw_lock_t *l)
 	const tw_lock_t own = own_name();
 	if (change(l, own, 0))
 		return;
-	/* The kernel refuses where nobody has lent anything: in a forked child, too, in whose memory nobody waits. */
+	/* The kernel refuses if nobody has lent priority: also in a forked child, in whose memory nobody waits. */
 	if (__atomic_load_n(l, __ATOMIC_RELAXED) != (own | FUTEX_WAITERS) || tw_sys(__NR_futex, l, FUTEX_UNLOCK_PI_PRIVATE, 0)) {
 		__atomic_store_n(l, 0, __ATOMIC_RELEASE);
 		tw_sys(__NR_futex, l, FUTEX_WAKE_PRIVATE, 1);

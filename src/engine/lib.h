@@ -18,7 +18,7 @@ typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
 
-/* Of a table that is large, and of which a small process uses a page or two: it stands apart (engine.ld). */
+/* For a large table of which a small process uses a page or two: placed separately (engine.ld). */
 #define TW_SPARSE __attribute__((section(".bss.sparse")))
 
 void *memcpy(void *restrict d, const void *restrict s, size_t n);
@@ -67,18 +67,20 @@ i64 tw_mmap(u64 addr, u64 len, int prot, int flags, int fd, u64 off);
 /* Copies n bytes between the engine's memory and the application's; false (and a part copied) where a page is not there. */
 bool tw_copy(void *d, const void *s, size_t n);
 
-/* Its body: a fault there goes on at tw_copy_fault, and it returns false. */
+/* Its code: a fault there continues at tw_copy_fault, and it returns false. */
 extern const char tw_copy_begin[], tw_copy_end[], tw_copy_fault[];
 
 /* Copies a string of the application's, at most n bytes with the terminator; false if it is longer or unreadable. */
 bool tw_copy_string(char *d, const char *s, size_t n);
 
 /*
- * A lock for short sections of engine code; signals are deferred meanwhile as everywhere in the engine. It holds 0 or the name of the thread that has it,
- * its number, and a bit where others wait. Once a thread of the process is scheduled in real time (tw_lock_inherit) they lend it their priority: a futex with
- * priority inheritance, whose waiters are handed the lock one after another, which takes a third longer where many want it all the time. A process that
- * shares memory with another may have other numbers for the same threads: its name is one that nobody's number is; it waits by looking again, and so do
- * others for it. (A thread that somebody else makes a real-time one, as chrt does, is not seen.)
+ * A lock for short sections of engine code; signals are deferred meanwhile as everywhere in the engine. It holds 0 or
+ * the name of its holder, the thread's number, and a bit if others wait. Once a thread of the process uses real-time
+ * scheduling (tw_lock_inherit) waiters lend the holder their priority: a futex with priority inheritance, whose
+ * waiters are handed the lock one after another; this takes a third longer under constant contention. In a process
+ * that shares memory with another, the same threads may have other numbers: its name is one that no thread has as its
+ * number; it waits by polling, and others poll for it. (A thread that somebody else makes a real-time one, as chrt
+ * does, is not noticed.)
  */
 #define TW_LOCK_POLLS 0x20000000u
 typedef u32 tw_lock_t;

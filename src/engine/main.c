@@ -53,15 +53,15 @@ static struct start parse_stack(u64 *sp)
 	return s;
 }
 
-/* What the recorder has to say, in the two variables of the engine's. */
+/* The recorder's information, in the engine's two variables. */
 struct told {
 	char *channel;
-	char *ignored;            /* signals that it ignores, and the slot that is reserved for it; "": it is not said */
+	char *ignored;            /* signals that it ignores, and the slot reserved for it; "": not given */
 	char *name, *program;     /* what the process is to be called, and what it is to run; or... */
 	struct tw_attach *attach; /* ...the process that there is already */
 };
 
-/* Of what stands before a slash: signals with the slot, and the name of the process, which has none in it. */
+/* Length of what precedes a slash: signals with the slot, and the name of the process, which contains none. */
 static u64 name_length(const char *s)
 {
 	u64 n = 0;
@@ -87,7 +87,7 @@ static const char *behind_colon(const char *s)
 	return s;
 }
 
-/* The engine's two variables are the first two: takes them out by moving what stands before them up over them. */
+/* The engine's two variables are the first two: removes them by moving what precedes them up over them. */
 static bool take_variables(struct start *s, struct told *told)
 {
 	if (!s->envp[0] || !s->envp[1] || !tw_starts_with(s->envp[0], TW_ENV_CHANNEL))
@@ -127,14 +127,14 @@ static void auxv_set(const struct start *s, u64 type, u64 value)
 			a->a_un.a_val = value;
 }
 
-static struct tw_attach *attached; /* the process was there before; NULL: it begins here */
+static struct tw_attach *attached; /* the process was already running; NULL: it starts here */
 static struct tw_seccomp inherited;
 
-/* What the kernel was asked to execute: it can be asked again, before anything of the application ran. */
+/* What the kernel was asked to execute: it can be asked again, before anything of the application has run. */
 static const struct start *asked;
 static char asked_program[4200];
 
-/* Returns where that is not to be had. */
+/* Returns if that is not possible. */
 static void run_natively(void)
 {
 	if (!asked || tw_seccomp_make_real(&inherited))
@@ -143,15 +143,16 @@ static void run_natively(void)
 	tw_sys(__NR_execve, asked_program, asked->argv, asked->envp);
 }
 
-/* Has the recorder a program that began? Then this is one that was executed later. */
+/* Does the recorder already have a program that started? Then this is one that was executed later. */
 static bool is_later(void)
 {
 	return tw_engine.control->next_thread != 0;
 }
 
 /*
- * The program cannot run here, and nothing of it has run: one sentence. A process that was there before goes on without; what a recorded program has executed runs
- * natively; the first program does not run, and ends with the status that `trackway record` knows for it.
+ * The program cannot run here, and nothing of it has run: one sentence. A process that was attached to continues
+ * without the engine; what a recorded program has executed runs natively; the first program does not run, and ends
+ * with the status that `trackway record` knows for this.
  */
 static void give_up(const char *what, const char *about, i64 error)
 {
@@ -165,7 +166,7 @@ static void give_up(const char *what, const char *about, i64 error)
 	tw_sys(__NR_exit_group, 125, 0, 0);
 }
 
-/* The file descriptor of seccomp filters behind the channel's path, if there is one: takes it off. */
+/* The file descriptor of seccomp filters after the channel's path, if there is one: removes it. */
 static void take_filters(char *channel)
 {
 	char *c = channel;
@@ -191,7 +192,7 @@ static int open_channel(const char *path)
 	return (int)fd;
 }
 
-/* How much there is to be mapped, and whether a program has begun before, as the control block begins by saying. */
+/* How much is to be mapped, and whether a program has started before: from the head of the control block. */
 static void read_start(int fd)
 {
 	const i64 n = offsetof(struct tw_control, next_thread) + sizeof no_channel.next_thread;
@@ -204,7 +205,7 @@ static void map_channel(const char *path, int fd)
 {
 	read_start(fd);
 	const u64 bytes = tw_mapped_at_once(&no_channel);
-	/* Where programs have no places of their own and the kernel puts nothing: it is large. */
+	/* Where neither programs nor the kernel place anything, since it is large. */
 	i64 at = tw_mmap(CHANNEL_PLACE, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
 	if (tw_failed(at))
 		at = tw_mmap(0, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -280,17 +281,17 @@ static void tell_vdso(struct thread *t)
 		tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, name, sizeof name);
 }
 
-/* The end of the stack. The file's name stands last in it, before 8 bytes. */
+/* The end of the stack. The file's name is the last thing in it, before 8 bytes. */
 static u64 stack_end(const struct start *s)
 {
 	const char *name = (const char *)auxv_get(s, AT_EXECFN);
 	return tw_page_up((u64)name + strlen(name) + 1 + 8);
 }
 
-/* With what it may grow to, where that is limited. */
+/* Including what it may grow to, if that is limited. */
 static void tell_stack(struct thread *t, u64 end)
 {
-	enum { MOST = 128 << 20 }; /* the kernel leaves so much room for it at least */
+	enum { MOST = 128 << 20 }; /* the kernel leaves at least this much room for it */
 	static const char name[] = "[stack]";
 	u64 limit[2] = {MOST, 0};
 	if (tw_sys4(__NR_prlimit64, 0, RLIMIT_STACK, 0, limit) || limit[0] > MOST)
@@ -320,8 +321,9 @@ static void set_auxv(const struct start *s, const struct loaded *l, const char *
 }
 
 /*
- * brk: behind a fixed program, as natively, and right behind it where addresses are not to be random: programs that were saved with their heap, as GNU Common Lisp's, go on there with it. For a
- * position-independent one, where the kernel would have put it: far from everything.
+ * brk: after a non-relocatable program, as natively, and right after it if addresses are not to be random: programs
+ * that were saved with their heap, such as GNU Common Lisp's, continue it there. For a position-independent one,
+ * where the kernel would have put it: far from everything.
  */
 static u64 brk_place(const struct loaded *l)
 {
@@ -335,7 +337,7 @@ static bool is_real_time(i64 policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
 }
 
-/* Loads the program, and makes the process look as if it had begun with that. */
+/* Loads the program, and makes the process look as if it had started with it. */
 static void load(struct start *s, const char *program, struct loaded *l)
 {
 	static char name[4200]; /* `program` stands where arguments are about to */
@@ -353,7 +355,10 @@ static void load(struct start *s, const char *program, struct loaded *l)
 	tw_snapshot_take(s->argv);
 }
 
-/* A process that begins with few translations, all that it needs, uses a page or two of each of the engine's tables; one that makes its own uses many. */
+/*
+ * A process that starts with few translations, all it needs, uses a page or two of each of the engine's tables; one
+ * that makes its own uses many.
+ */
 static void make_room_for_tables(void)
 {
 	enum { FEW = 20000 };

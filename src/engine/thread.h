@@ -17,8 +17,8 @@ static inline struct thread *tw_thread_self(void)
 }
 
 /*
- * Before the first thread. Behind each block are `behind` bytes, and behind all of them `aside`, which nobody can access yet; `begin` is called for a block that is
- * used for the first time. False: there is no room.
+ * Before the first thread. Each block is followed by `behind` bytes, and all blocks by `aside`, which nobody can
+ * access yet; `begin` is called for a block that is used for the first time. False: there is no room.
  */
 bool tw_thread_init(u64 behind, u64 aside, bool (*begin)(struct thread *t));
 
@@ -29,23 +29,23 @@ struct thread *tw_thread_take_block(void (*make)(struct thread *t));
 void tw_thread_lock_blocks(void);
 void tw_thread_unlock_blocks(void);
 
-/* Where blocks are, or will be, with what is set aside behind them, and how much that is. Before tw_thread_init: 0. */
+/* Where blocks are, or will be, including what is reserved after them, and how much that is. Before tw_thread_init: 0. */
 u64 tw_thread_place(void);
 u64 tw_thread_bytes(void);
 
 /* Where that begins which is set aside. */
 u64 tw_thread_set_aside(void);
 
-/* A core dump does not have the blocks. */
+/* Leaves the blocks out of core dumps. */
 void tw_thread_leave_out_of_dump(void);
 
 /* Which block it is, from 0. */
 u32 tw_thread_index(const struct thread *t);
 
-/* All threads that share this memory, one after another: that after `after`, or with NULL the first. NULL: there is none. */
+/* All threads that share this memory, one after another: the one after `after`, or with NULL the first. NULL: there is none. */
 struct thread *tw_thread_any(const struct thread *after);
 
-/* The same of t's process but t itself. */
+/* The same for t's process, except t itself. */
 struct thread *tw_thread_next(const struct thread *t, const struct thread *after);
 
 /* The thread of this number that shares this memory, in this process or in another, or NULL. */

@@ -1,5 +1,6 @@
 /*
- * The arrows that run back: what each room of the engine calls of those above it. They are all here. (The order of the rooms is in docs/internals.md.)
+ * Upward calls: what each room of the engine calls in those above it. They are all here. (The order of the rooms is
+ * in docs/internals.md.)
  */
 #include "engine/code/dispatch.h"
 #include "engine/code/flush.h"

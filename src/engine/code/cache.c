@@ -15,7 +15,7 @@ static struct tw_cache_piece *own_piece(void)
 	return &tr->piece[tw_thread_index(tw_thread_self()) % CACHE_PIECES];
 }
 
-/* Room for so many bytes in the piece: it goes on where it can, else it is left and there is another. False: the cache is full. */
+/* Room for this many bytes in the piece: extends it if possible, otherwise takes another piece. False: the cache is full. */
 static bool make_room(struct tw_cache_piece *p, u32 bytes)
 {
 	if (p->at + bytes <= p->end)
@@ -40,7 +40,7 @@ void tw_cache_trim(void)
 
 /* ---- falling ---- */
 
-/* Can f stand where the last fragment's last jump is, so that x falls into it? */
+/* Can f be placed where the last fragment's last jump is, so that x falls into it? */
 static bool can_fall(const struct tw_cache_piece *p, const struct exit *x, const struct fragment *f)
 {
 	if (!x || x->kind != EXIT_LINK || !p->newest || p->newest != x->from || !tw_fragment_is_alone(x->from))
@@ -53,7 +53,10 @@ static bool can_fall(const struct tw_cache_piece *p, const struct exit *x, const
 	return (x == last || x->is_jcc) && tw_upper_fits(&f->rec, x->upper);
 }
 
-/* The conditional branch x leads where `last`, the jump behind it, did. What stands between them, a nop perhaps, is on x's way from now on. */
+/*
+ * Swaps the targets of the conditional branch x and of `last`, the jump after it. What is between them, perhaps a
+ * nop, is on x's way from now on.
+ */
 static void turn_round(struct exit *x, struct exit *last)
 {
 	struct fragment *from = x->from;
@@ -63,7 +66,7 @@ static void turn_round(struct exit *x, struct exit *last)
 	from->rec.map.turned = (u16)((u64)x->patch + 4 - (u64)from->rec.map.code);
 }
 
-/* Makes x fall out of its fragment: the jump at the end goes, where x is the conditional branch before it that is turned round. */
+/* Makes x fall out of its fragment: the jump at the end is removed; if x is the conditional branch before it, that is inverted. */
 static void fall(struct tw_cache_piece *p, struct exit *x, struct fragment *f)
 {
 	struct fragment *from = x->from;
@@ -81,8 +84,7 @@ static void fall(struct tw_cache_piece *p, struct exit *x, struct fragment *f)
 u8 *tw_cache_room(struct fragment *f, struct exit *x)
 {
 	struct tw_cache_piece *p = own_piece();
-	const u32 bytes =
-	    f->kind == FRAGMENT_LOOKUP ? 2 * MAX_FRAGMENT_BYTES : MAX_FRAGMENT_BYTES; /* what it leads to may stand behind it */
+	const u32 bytes = f->kind == FRAGMENT_LOOKUP ? 2 * MAX_FRAGMENT_BYTES : MAX_FRAGMENT_BYTES; /* its target may follow */
 	if (tr->n_host == MAX_FRAGMENTS || !make_room(p, bytes))
 		return NULL;
 	if (can_fall(p, x, f))

@@ -20,7 +20,7 @@
 #include "engine/counts.h"
 #include "engine/x86_64/glue.h"
 
-/* thread.regs as the glue saved them, made the application's: r11 held the buffer pointer. */
+/* Turns thread.regs as the glue saved them into the application's: r11 held the buffer pointer. */
 static void take_registers(struct thread *t)
 {
 	if (!tw_instr()->records)
@@ -50,7 +50,7 @@ static void leave_walk(struct thread *t, const struct exit *x)
 		tw_bits_left(t, x->pc, calls);
 }
 
-/* The fragment to go on with at t->pc. Under the lock. NULL: nothing can run there. */
+/* The fragment to continue with at t->pc. Under the lock. NULL: nothing can run there. */
 static struct fragment *next_fragment(struct thread *t, struct exit *x, u32 context)
 {
 	if (t->pc == tw_translator.program_entry)
@@ -90,7 +90,8 @@ static u64 into(struct thread *t, const struct fragment *f)
 }
 
 /*
- * Enters at t->pc with t->regs: signals first, then the fragment. `x`: the exit to link to it, or NULL. A pc where nothing can run is the application's fault.
+ * Enters at t->pc with t->regs: signals first, then the fragment. `x`: the exit to link to it, or NULL. A pc where
+ * nothing can run is a fault of the application.
  */
 static u64 enter(struct thread *t, struct exit *x, u32 context)
 {
@@ -120,7 +121,10 @@ static u64 enter(struct thread *t, struct exit *x, u32 context)
 	}
 }
 
-/* The same after a system call or an emulated instruction, by which the cache was left at x: without the lock where it went on as it does now. */
+/*
+ * The same after a system call or an emulated instruction, for which the cache was left at x: without the lock if
+ * execution continues as last time.
+ */
 static u64 enter_again(struct thread *t, struct exit *x)
 {
 	const struct fragment *f = NULL;

@@ -5,7 +5,7 @@
 #include "engine/code/tables.h"
 #include "engine/record/stamp.h"
 
-/* Where the fragment being made is left by its side exits, path 1 first: one translation at a time. */
+/* Side exits of the fragment being made, path 1 first: one translation at a time. */
 struct side {
 	u8 *rel32;
 	u8 insn;
@@ -13,7 +13,10 @@ struct side {
 static struct side side[BLOCK_MAX_PARTS];
 static unsigned n_sides;
 
-/* Leaves for the dispatcher to do instruction `last`, which has not run: a signal that comes before the dispatcher is there interrupts before it. */
+/*
+ * Leaves so that the dispatcher performs instruction `last`, which has not run: a signal that arrives before the
+ * dispatcher is reached interrupts before it.
+ */
 static void emit_exit_before(struct emit *e, u8 last, u64 pc, u8 kind, u32 context)
 {
 	tw_close_record(e, last, 0);
@@ -21,7 +24,7 @@ static void emit_exit_before(struct emit *e, u8 last, u64 pc, u8 kind, u32 conte
 	e->f->last_exit = tw_close_exit(e, emit_jmp_patchable(e), pc, kind, context);
 }
 
-/* Does the path come back from call k, so that nothing is looked up for that? */
+/* Does the path return from call k, so that no lookup is needed for it? */
 static bool returns_within(const struct block *b, unsigned k)
 {
 	unsigned depth = 0;
@@ -36,8 +39,9 @@ static bool returns_within(const struct block *b, unsigned k)
 }
 
 /*
- * Prefetches the entry of the table of lookups that the return to `next` will read. Returns of large programs are predicted badly, and the load of this entry is what
- * shows the misprediction, so it should hit the first-level cache.
+ * Prefetches the entry of the lookup table that the return to `next` will read. Returns of large programs are
+ * predicted badly, and the load of this entry is what reveals the misprediction, so it should hit the first-level
+ * cache.
  */
 static void emit_prefetch_lookup(struct emit *e, u64 next)
 {
@@ -81,7 +85,7 @@ static void emit_indirect_target(struct emit *e, const struct tw_op *ea, u8 last
 	}
 }
 
-/* A branch that is a site hands its number to the dispatcher when no table has its target. Returns the number. */
+/* A branch that is a site passes its number to the dispatcher if no table has its target. Returns the number. */
 static u32 emit_site(struct emit *e, u8 kind)
 {
 	if (!tw_sites_used())
@@ -177,7 +181,7 @@ static u8 *emit_jcc_to_come(struct emit *e, u8 cc)
 	return e->at - 4;
 }
 
-/* Format cf_bit: the ways of a conditional branch whose jump, taken, is at rel32, each with its bit. */
+/* Format cf_bit: both ways of a conditional branch whose jump, if taken, is at rel32, each with its bit. */
 static void emit_two_ways(struct emit *e, const struct block *b, u8 *rel32, u32 context)
 {
 	const struct part *end = &b->part[b->n_parts - 1];
@@ -330,7 +334,7 @@ static void note_side(u8 *rel32, unsigned k)
 	side[n_sides++] = (struct side){rel32, (u8)k};
 }
 
-/* Where a conditional branch leads when it leaves the path. */
+/* Target of a conditional branch when it leaves the path. */
 static u64 side_pc(const struct block *b, unsigned k)
 {
 	const struct insn *i = &b->insn[k];
@@ -343,7 +347,7 @@ static void emit_branch_within(struct emit *e, const struct block *b, unsigned k
 	note_side(emit_jcc_to_come(e, side_pc(b, k) == i->target ? i->cc : i->cc ^ 1), k);
 }
 
-/* Where the part begins whose first instruction is number k. */
+/* Start of the part whose first instruction is number k. */
 static u64 part_pc(const struct block *b, unsigned k)
 {
 	const struct part *p = b->part;
@@ -352,7 +356,7 @@ static u64 part_pc(const struct block *b, unsigned k)
 	return p->pc;
 }
 
-/* A return that the path expects to go on with instruction k + 1. Flags stay as they are. */
+/* A return that the path expects to continue with instruction k + 1. Flags are preserved. */
 static void emit_return_within(struct emit *e, const struct block *b, unsigned k)
 {
 	u32 flags = tw_close_swapped(e);
@@ -387,7 +391,7 @@ void tw_exits_within(struct emit *e, const struct block *b, unsigned k)
 	}
 }
 
-/* The record is of this way out: its number goes over that of the whole path. (0 stays: nobody reads on there.) */
+/* The record belongs to this exit: overwrites the number of the whole path. (0 stays: nobody reads on there.) */
 static void emit_renumber(struct emit *e)
 {
 	if (e->f->rec.number)

@@ -9,7 +9,7 @@
 #include <asm/unistd.h>
 #include <linux/futex.h>
 
-/* Turns of 100 us, in which all other threads have come out, if none is stopped. */
+/* Units of 100 us within which all other threads have left, unless one is stopped. */
 #define PATIENCE 5000u
 #define FOR_EVER (~0u)
 
@@ -25,7 +25,10 @@ static bool others_in_cache(const struct thread *t)
 	return false;
 }
 
-/* Makes everything stale, and waits until the other threads have come out, at most for so many turns. The lock is free meanwhile. False: one is still there. */
+/*
+ * Makes everything stale, and waits until the other threads have left, at most this many units. The lock is free
+ * meanwhile. False: one is still there.
+ */
 static bool call_out(const struct thread *t, u32 turns)
 {
 	for (u32 i = 0; i < tr->n_host; i++)

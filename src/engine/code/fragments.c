@@ -10,7 +10,7 @@ static struct tw_translations *const tr = &tw_translations;
 
 /* ---- by what they are of ---- */
 
-/* Code that is close together is so here too: a small program uses few pages of the table. */
+/* Nearby code is nearby in the table, too: a small program uses few pages of it. */
 static u32 bucket(u64 pc)
 {
 	return (u32)(pc >> 3) % HASH_BUCKETS;
@@ -90,7 +90,7 @@ u32 *tw_fragment_pages(u64 page)
 	return &tr->pages[tw_hash(page / TW_PAGE, PAGE_BITS)];
 }
 
-/* f has been made from this code: what tw_fragment_invalidate finds it by. */
+/* f has been made from this code: tw_fragment_invalidate finds it by these pages. */
 static void note_pages(struct fragment *f, const struct piece *code)
 {
 	for (u64 page = code->pc & ~(u64)(TW_PAGE - 1); page < code->pc + code->bytes; page += TW_PAGE) {
@@ -124,7 +124,7 @@ void tw_fragment_take_out(const struct fragment *f)
 
 /* ---- loops without choices ---- */
 
-/* The one place where control goes when f is left; 0: there are several, or what happens there is told anyway. */
+/* The only place to which f's exits lead; 0: there are several, or it is told in any case. */
 static u64 only_way(const struct fragment *f)
 {
 	if (f->rec.end == TW_END_JUMP || f->rec.end == TW_END_CALL)

@@ -5,11 +5,11 @@
 #include <elf.h>
 #include <linux/mman.h>
 
-/* A block of a module; places are counted from where the code begins. */
+/* A block of a module; offsets are relative to the start of the code. */
 struct stretch {
 	u32 from;  /* of what is inserted before the first instruction */
 	u32 first; /* it */
-	u32 end;   /* behind the last instruction, and what is inserted behind that */
+	u32 end;   /* end of the last instruction, including what is inserted after it */
 	u32 block; /* in the section */
 };
 
@@ -158,7 +158,7 @@ static void sort(struct stretch *s, u32 n)
 	}
 }
 
-/* The first versions of functions are as they were compiled, but for the tests. */
+/* The first versions of functions are as they were compiled, except for the tests. */
 static void find_switch(struct module *m, const struct file *f, u64 start)
 {
 	Elf64_Shdr s;
@@ -244,7 +244,10 @@ static const struct stretch *find_stretch(const struct module *m, u32 place)
 	return low ? &m->stretch[low - 1] : NULL;
 }
 
-/* The linker may have put an instruction of 9 bytes, and one of 7, where a call of __tls_get_addr and what goes with it were, of 8 each; or others in the place of four: nothing is inserted there. */
+/*
+ * The linker may have replaced a call of __tls_get_addr and the instruction before it, 8 bytes each, by instructions
+ * of 9 and 7 bytes; or four instructions by others: nothing is inserted there.
+ */
 static bool is_of_linker(const struct tw_cc_block *b, u32 k, u32 into)
 {
 	if (b->flags & TW_CC_GLUED_FOUR)
@@ -252,7 +255,7 @@ static bool is_of_linker(const struct tw_cc_block *b, u32 k, u32 into)
 	return b->flags & TW_CC_GLUED && k + 1u == b->n_insns && into == 1;
 }
 
-/* `place` is in the stretch, behind the start of the first instruction. */
+/* `place` is in the stretch, after the start of the first instruction. */
 static u32 behind_insn(const struct module *m, const struct stretch *s, u32 place)
 {
 	struct tw_cc_block b;
@@ -264,7 +267,7 @@ static u32 behind_insn(const struct module *m, const struct stretch *s, u32 plac
 	return k == b.n_insns || at == place || is_of_linker(&b, k, place - at) ? place : at + length[k];
 }
 
-/* cmpb $0, switch(%rip); jne; or room for a jump, which does nothing. */
+/* cmpb $0, switch(%rip); jne; or space for a jump, filled with a no-op. */
 static u64 behind_test(const struct module *m, u64 pc)
 {
 	static const u8 room[] = {TW_CC_ROOM_BYTES};
@@ -289,7 +292,7 @@ static u64 behind(const struct module *m, u64 pc)
 	return m->start + (place <= s->first ? s->first : behind_insn(m, s, place));
 }
 
-/* Behind what is inserted at the end of one block there may be what is inserted before the next. */
+/* Code inserted at the end of a block may be followed by code inserted before the next one. */
 u64 tw_inserted_behind(u64 pc)
 {
 	for (u32 k = 0; k < n_modules; k++) {

@@ -2,7 +2,7 @@
 
 #define BITS 14
 
-/* By hash; a newer one takes the place of another with the same. */
+/* By hash; a newer one replaces another with the same hash. */
 static TW_SPARSE struct tw_path known[1u << BITS];
 
 static u64 second(const struct tw_path *p)

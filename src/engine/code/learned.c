@@ -11,7 +11,7 @@ bool tw_learned_left_out(void)
 	return left_out;
 }
 
-/* Where x, an exit that bare code has been left by, is; NULL: that is not known, or has been told. */
+/* The fragment of x, an exit by which bare code was left; NULL: not known, or already told. */
 static const struct fragment *left_from(struct exit *x)
 {
 	if (!x || !(tw_exit_is_indirect(x) || (x->kind == EXIT_LINK && !x->told)))
@@ -21,7 +21,8 @@ static const struct fragment *left_from(struct exit *x)
 }
 
 /*
- * By a log of regions, as in DIME*: a block that it knows when its fragment is made is not told, nor where it leads to. What is told is that part of e, and the block is in the log from then on.
+ * With a log of regions, as in DIME*: a block that is in the log when its fragment is made is not told, nor is what
+ * follows it. Otherwise this part of e is told, and the block is in the log from then on.
  */
 static bool tell_by_log(struct fragment *f, const struct fragment *from, struct tw_learned *e, bool new)
 {

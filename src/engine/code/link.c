@@ -23,7 +23,10 @@ static void link_direct(struct exit *x, struct fragment *f)
 	f->incoming = x;
 }
 
-/* The lookup of f for such an exit that goes on to `next` if the target is another: there may be one that was taken out of the table (tw_table_drop). */
+/*
+ * The lookup of f for such an exit that continues with `next` if the target differs: one that was removed from the
+ * table (tw_table_drop) may exist.
+ */
 static struct fragment *lookup_for(struct fragment *f, const struct exit *x, const u8 *next)
 {
 	for (struct fragment *l = f->lookups; l; l = l->next_lookup)

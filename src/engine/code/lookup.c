@@ -17,7 +17,7 @@ static void emit_upper(struct emit *e, const struct fragment *to)
 	emit_mov_gs_imm(e, T_UPPER, to->rec.upper_in);
 }
 
-/* Tagged form: nobody knows from where an indirect branch comes, so the upper half in force is compared. Flags stay. */
+/* Tagged form: the origin of an indirect branch is unknown, so the current upper half is compared. Flags are preserved. */
 static void emit_upper_tested(struct emit *e, const struct fragment *to)
 {
 	emit_mov_gs_reg(e, T_SLOT_RCX, TW_RCX);
@@ -68,8 +68,9 @@ static void emit_move_rcx(struct emit *e, u64 by)
 }
 
 /*
- * Goes back to `miss`, with rcx = target - pc, unless rcx, the target, is pc; flags untouched. The way taken when it is must not be a taken branch: with
- * one in every lookup large programs run out of branch target buffer. So `loop` where it is fast (AMD); elsewhere jrcxz all the same.
+ * Goes back to `miss`, with rcx = target - pc, unless rcx, the target, is pc; flags untouched. On a match no branch
+ * may be taken: with a taken branch in every lookup large programs exhaust the branch target buffer. So `loop` where
+ * it is fast (AMD), otherwise jrcxz.
  */
 static void emit_check(struct emit *e, u64 pc, const u8 *miss, u32 flags)
 {
@@ -82,7 +83,7 @@ static void emit_check(struct emit *e, u64 pc, const u8 *miss, u32 flags)
 	emit_8(e, (u8)(miss - (e->at + 1)));
 }
 
-/* Both lookups begin with what they do for another's target; the entry is behind that. */
+/* Both kinds of lookup start with their code for a mismatch; the entry follows it. */
 static u8 *emit_lookup_of_jump(struct emit *e, u64 pc, const u8 *next)
 {
 	const u16 slots = LOOKUP_STATE | STATE_RCX_SLOT | STATE_R10_SLOT;

@@ -2,10 +2,10 @@
 #include "engine/code/close.h"
 #include "engine/code/stub.h"
 
-/* Where the loop being made comes by when it starts over: one translation at a time. */
+/* Where the loop being made restarts: one translation at a time. */
 static u8 *again;
 
-/* Which of its two ways a branch at the end of the path takes back to the start. */
+/* Which of the two ways of a branch at the end of the path leads back to the start. */
 enum way { WAY_NONE, WAY_TARGET, WAY_NEXT };
 
 static enum way way_back(const struct block *b)
@@ -63,7 +63,7 @@ void tw_loop_enter(struct emit *e, const struct block *b)
 	emit_state(e, 0, STATE_C_SLOT);
 }
 
-/* The way back, at rel32, and where it leads once the loop is stale. */
+/* The back edge, at rel32, and its target once the loop is stale. */
 static void emit_back(struct emit *e, u8 *rel32, u8 done, u64 head, u32 context, u32 falls)
 {
 	struct fragment *f = e->f;

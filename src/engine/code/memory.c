@@ -8,7 +8,7 @@
 
 #define MAX_RANGES 8192
 
-/* A stack: the kernel keeps so much free below one, whatever its limit. */
+/* A stack: the kernel keeps this much free below one, whatever its limit. */
 #define STACK_MOST (128ull << 20)
 
 /* Executable ranges, sorted, not overlapping. */
@@ -84,7 +84,7 @@ static u32 watch_slot(u64 entry)
 	return at;
 }
 
-/* What the application may do on this page but write. */
+/* What the application may do on this page except write. */
 static int unwritten(u64 page)
 {
 	return PROT_READ | (tw_memory_writable_code(page) ? PROT_EXEC : 0);
@@ -109,7 +109,7 @@ static bool add_entry(u64 page)
 	return true;
 }
 
-/* What is protected like this page all over, as far as is known: changing all of it makes no more mappings of it. */
+/* The range around this page with the same protection, as far as is known: changing all of it takes no more mappings. */
 static void alike(u64 page, u64 *start, u64 *end)
 {
 	const u32 i = find(page);
@@ -123,7 +123,7 @@ static void alike(u64 page, u64 *start, u64 *end)
 	}
 }
 
-/* Where the kernel does not allow the mappings that it takes to protect one page: all that is alike is watched. */
+/* The kernel does not allow the mappings needed to protect one page: watches everything with the same protection. */
 static bool watch_alike(u64 page)
 {
 	u64 start, end;
@@ -169,7 +169,7 @@ bool tw_memory_watch_all(u64 start, u64 end)
 	return true;
 }
 
-/* Entries that were put behind this one because its slot was taken move up. */
+/* Entries that were placed after this one because its slot was taken move up. */
 static void remove_entry(u32 at)
 {
 	for (u32 next = (at + 1) % WATCH_SLOTS; watched[next]; next = (next + 1) % WATCH_SLOTS) {
@@ -272,7 +272,10 @@ static void invalidate_page(u64 page)
 	tw_fragment_invalidate(page, page + TW_PAGE);
 }
 
-/* Where the kernel does not allow the mappings that it takes to let one page be written: no page that is alike is watched any more. Where it allows nothing, the store comes again. */
+/*
+ * The kernel does not allow the mappings needed to make one page writable: no page with the same protection is
+ * watched any more. If it allows nothing, the store faults again.
+ */
 static void let_write_alike(u64 page)
 {
 	u64 start, end;

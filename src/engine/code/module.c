@@ -5,7 +5,7 @@
 #include <linux/stat.h>
 #include <linux/time_types.h>
 
-#define SETTLED_S 3 /* what file systems tell times by is at most two seconds */
+#define SETTLED_S 3 /* the resolution of file systems' times is at most two seconds */
 
 struct tw_modules tw_modules;
 

@@ -9,9 +9,9 @@
 #define FEWEST        3u
 #define MOST          80u
 #define CANDIDATES    128u
-#define MOST_PER_US   4u     /* a point that comes more often is taken back... */
+#define MOST_PER_US   4u     /* a point that runs more often is dropped... */
 #define ENOUGH_OF_HOT 40000u /* ...when it has been counted so often */
-#define REST          256u   /* and for so many buffers none is looked for */
+#define REST          256u   /* and for this many buffers none is looked for */
 #define PATIENCE_NS   200000000u
 #define TOO_FEW       100u /* in so many ns: it tells nothing */
 
@@ -46,7 +46,7 @@ struct candidate {
 	u32 n;
 };
 
-/* Counts the blocks that records begin with; of loops, every turn. */
+/* Counts the blocks that start records; of loops, every iteration. */
 static void count(struct candidate *c, const u8 *from, u64 to)
 {
 	struct tw_reader r = {from, (const u8 *)to, 0, 0};
@@ -81,20 +81,20 @@ static u64 choose(const struct candidate *c)
 	return best ? best->pc : 0;
 }
 
-/* Does the thread's point k come so often that counting it costs something? */
+/* Does the thread's point k run so often that counting it costs something? */
 static bool is_hot(const struct thread *t, u32 k)
 {
 	const struct tw_pace *bare = &t->record->budget.bare_pace;
 	return bare->n[k] > MOST_PER_US * (bare->ns / 1000 + 1);
 }
 
-/* ... then it is taken back when it has told enough. */
+/* ... then it is dropped when it has been counted enough. */
 static bool is_done(const struct thread *t, u32 k)
 {
 	return is_hot(t, k) && t->record->budget.record_pace.n[k] > ENOUGH_OF_HOT && t->record->budget.bare_pace.n[k] > ENOUGH_OF_HOT;
 }
 
-/* ... and one that hardly comes at once. */
+/* ... and one that hardly runs is dropped at once. */
 static bool is_gone(const struct thread *t, u32 k)
 {
 	return t->record->budget.bare_pace.ns > PATIENCE_NS && t->record->budget.bare_pace.n[k] < TOO_FEW;

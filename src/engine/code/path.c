@@ -1,11 +1,11 @@
 #include "engine/code/path.h"
 #include "engine/layout.h"
 
-#define LOOP_PASSES  4u    /* a path that is taken so often in a row is a loop */
+#define LOOP_PASSES  4u    /* a path that is taken this often in a row is a loop */
 #define TAILS        24u   /* that the way is voted on by, at most... */
 #define TAIL_RECORDS 4000u /* ...from so many records, all over them */
 
-/* What followed when the start of a path was come by. */
+/* What followed when the start of a path was reached. */
 struct tail {
 	u8 n;
 	bool back;                  /* the start came again then */
@@ -25,7 +25,7 @@ struct returns {
 	u32 n;
 };
 
-/* May a path go on from `last` to the block at pc? */
+/* May a path continue from `last` with the block at pc? */
 static bool goes_on(struct returns *w, const struct piece *last, u64 pc)
 {
 	if (last->end == TW_END_CALL)
@@ -40,7 +40,7 @@ bool tw_path_leads_back(const struct fragment *f)
 	return tw_end_is_direct(f->rec.end) && (f->pc_target == f->rec.pc || f->pc_fall == f->rec.pc);
 }
 
-/* The superblock that the block just read is the first of, NULL: none. In the tagged form superblocks are not seen in records. */
+/* The superblock whose first block was just read, NULL: none. In the tagged form records do not show superblocks. */
 static const struct fragment *entered(const struct tw_blocks *b)
 {
 	const struct fragment *f = b->now.f;
@@ -54,7 +54,7 @@ static void read_tail(struct tail *tail, const struct tw_record *now, const stru
 	struct tw_blocks blocks = tw_blocks_from(now, r);
 	struct returns returns = {.n = 0};
 	const struct piece *last = tw_blocks_next(&blocks), *b;
-	u8 alone = 0; /* blocks before the first superblock but for that of `now` */
+	u8 alone = 0; /* blocks before the first superblock other than that of `now` */
 	*tail = (struct tail){.n = 1, .block = {(u32)(u64)last}};
 	while ((b = tw_blocks_next(&blocks)) && goes_on(&returns, last, b->pc)) {
 		const struct fragment *s = entered(&blocks);
@@ -108,10 +108,10 @@ bool tw_path_loops(const struct tw_path *path, const struct tw_record *now, cons
 struct poll {
 	struct tail tail[TAILS];
 	u32 n;
-	u32 in; /* those that have gone along so far, one bit each */
+	u32 in; /* those that agreed so far, one bit each */
 };
 
-/* Of those that have gone along, the ones that go on like tail t with block k. */
+/* Of those that agreed so far, the ones that continue like tail t with block k. */
 static u32 voters_like(const struct poll *p, u32 t, u32 k)
 {
 	u32 like = 0;
@@ -129,7 +129,7 @@ static u32 count_bits(u32 v)
 	return n;
 }
 
-/* Those that go on with the block k that most go on with; 0: at least as many end here. */
+/* Those that continue with the most frequent block k; 0: at least as many end here. */
 static u32 most_voters(const struct poll *p, u32 k)
 {
 	u32 best = 0, ended = 0;

@@ -2,7 +2,7 @@
 #include "engine/code/numbers.h"
 #include "engine/record/instrumentor.h"
 
-/* An event: the upper half may change with it. What tw_record_next returns. */
+/* An event: it may change the upper half. Returns what tw_record_next returns. */
 static bool skip_event(struct tw_reader *r, struct tw_record *out)
 {
 	struct tw_event_header h;
@@ -21,7 +21,7 @@ static bool skip_event(struct tw_reader *r, struct tw_record *out)
 	return h.type != TW_EVENT_PARTIAL;
 }
 
-/* Tagged form: passes over the values of a block's record, following the statuses. */
+/* Tagged form: skips the values of a block's record, following the statuses. */
 static void skip_values(struct tw_reader *r, const struct tw_descriptor *d)
 {
 	const struct tw_op *op = tw_descriptor_ops(d);

@@ -11,7 +11,7 @@ static bool reaches(u64 target, u64 from)
 	return d == (i32)d;
 }
 
-/* The instruction with its memory operand replaced by [reg] (reg below r8, not rsp, rbp); %gs and address-size prefixes made void. */
+/* The instruction with its memory operand replaced by [reg] (reg below r8, not rsp, rbp); %gs and address-size prefixes neutralized. */
 static void emit_with_base(struct emit *e, const struct insn *i, u8 reg)
 {
 	u8 raw[16];
@@ -44,7 +44,10 @@ static void emit_far(struct emit *e, const struct insn *i, unsigned k)
 	emit_unspill(e, (u8)(k + 1), s, flags);
 }
 
-/* Where the opcode of an instruction without ModRM is that has a memory operand all the same: mov of an absolute address, xlat. 0: it is another. */
+/*
+ * Offset of the opcode of an instruction without ModRM that nevertheless has a memory operand: mov of an absolute
+ * address, xlat. 0: another instruction.
+ */
 static u8 implicit_opcode(const struct insn *i)
 {
 	u8 at = i->n_prefixes;
@@ -53,7 +56,7 @@ static u8 implicit_opcode(const struct insn *i)
 	return (i->raw[at] & 0xfc) == 0xa0 || i->raw[at] == XLAT ? at : 0;
 }
 
-/* Such an instruction as mov with [reg], where its operand is. */
+/* Emits such an instruction as mov with [reg], where its operand is. */
 static void emit_implicit(struct emit *e, const struct insn *i, u8 reg)
 {
 	const u8 at = implicit_opcode(i), op = i->raw[at], before = i->raw[at - 1];
@@ -80,7 +83,7 @@ static void emit_offset(struct emit *e, u8 reg, const struct tw_op *op)
 		emit_bytes(e, (const u8[]){0x89, (u8)(0xc0 | reg << 3 | reg)}, 2); /* mov reg32, reg32 */
 }
 
-/* An operand relative to the application's %gs base. String instructions are not among those done. */
+/* An operand relative to the application's %gs base. String instructions are not handled. */
 static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 {
 	const struct insn *i = &b->insn[k];
@@ -114,8 +117,9 @@ static void emit_gs_operand(struct emit *e, const struct block *b, unsigned k)
 }
 
 /*
- * The instruction with %ds for %gs, which is as good while the application's base is 0. (Taking the prefix out could make a REX prefix before
- * it, which is void, stand next to the opcode.) A %fs prefix before it, which the %gs one overrode, would be heeded then: it goes too.
+ * The instruction with %ds for %gs, which is equivalent while the application's base is 0. (Removing the prefix could
+ * move a REX prefix before it, which has no effect there, next to the opcode.) A %fs prefix before it, which the %gs
+ * one overrode, would then take effect: it is replaced, too.
  */
 static struct insn without_gs(const struct insn *i)
 {

@@ -5,7 +5,7 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
-/* What is no file that can be opened goes by devices that there are not. */
+/* Memory that is no file that can be opened is identified by nonexistent devices. */
 #define ANONYMOUS (~0ull)
 #define SEGMENT   (~1ull)
 
@@ -56,7 +56,7 @@ bool tw_shared_any(u64 start, u64 end)
 	return false;
 }
 
-/* Views that begin before `start` or go on behind `end` are cut there. */
+/* Views that start before `start` or extend beyond `end` are cut there. */
 static void cut(u64 start, u64 end)
 {
 	for (u32 k = 0; k < n_views; k++) {
@@ -76,7 +76,7 @@ static bool same_file(const struct view *a, const struct view *b)
 	return a->device == b->device && a->inode == b->inode;
 }
 
-/* This part of the file can be written from now on, through a page that is not watched: what is made of its code is stale. */
+/* This part of the file can be written from now on, through a page that is not watched: what was translated from its code is stale. */
 static void writable_now(const struct view *w)
 {
 	u64 file_end = w->offset + (w->end - w->start);
@@ -90,7 +90,7 @@ static void writable_now(const struct view *w)
 	}
 }
 
-/* A view has come where nothing is any more. */
+/* A view appears where nothing is any more. */
 static void appear(const struct view *v)
 {
 	add(v);
@@ -221,7 +221,7 @@ void tw_shared_moved(u64 from, u64 length, u64 to, u64 to_length, bool keep)
 		writable_now(&v);
 }
 
-/* Calls `f` with the pages other than `page` that are the same memory and may be used like this. True if there is any. */
+/* Calls `f` with the pages other than `page` that are the same memory and permit this use. True if there is any. */
 static bool for_each_other(const struct view *v, u64 page, int prot, void (*f)(u64 page))
 {
 	bool any = false;

@@ -20,7 +20,7 @@ static const char *name_of(u8 reg)
 	return reg < TW_NREGS ? reg_name[reg] : "-";
 }
 
-/* Disassembles n bytes as standing at pc; `marks`: the fragment, to show the state map with it. */
+/* Disassembles n bytes as if located at pc; `marks`: the fragment, to show the state map with it. */
 static void show_code(const u8 *code, u64 n, u64 pc, const struct fragment *marks)
 {
 	ZydisDecoder d;

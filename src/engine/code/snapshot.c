@@ -16,18 +16,18 @@
 #include <linux/time.h>
 
 #define MIN_NEW      200u   /* fragments that are worth a snapshot */
-#define MIN_LACKED   100u   /* as many fragments as it takes a process to make the first one */
-#define LACKED_SHARE 16u    /* a part of a snapshot's fragments: when others have made as many, they have paid for another */
-#define MIN_FORK     500u   /* ... and more that are worth taking one for, in a process that has translations */
+#define MIN_LACKED   100u   /* counted as this many fragments: the effort of making the first one */
+#define LACKED_SHARE 16u    /* fraction of a snapshot's fragments: when others have made this many, another snapshot pays off */
+#define MIN_FORK     500u   /* ... plus this many, before it pays off to take one in a process that has translations */
 #define MAX_WRITTEN  6u     /* snapshots of one program */
 #define MAX_OF_FORKS 12u    /* ... by forks */
-#define FORK_SHARE   50u    /* a part of the fragments that a fork is to have in memory of its own at the most */
-#define MUCH         20000u /* fragments that a process which lives on leaves while it runs, if they are half as many again as there are */
-#define USEFUL       8u     /* a part of what has been made that others must have a use for */
-#define CALLS_A_LOOK 256u   /* system calls of a process that lives on, after which it looks whether to leave or to take one... */
+#define FORK_SHARE   50u    /* the largest fraction of the fragments that a fork should have in its own memory */
+#define MUCH         20000u /* fragments that a long-running process leaves while it runs, if it has half as many again as the snapshot */
+#define USEFUL       8u     /* fraction of what has been made that others must be able to use */
+#define CALLS_A_LOOK 256u   /* system calls of a long-running process after which it checks whether to leave or take one... */
 #define LOOK_NS      100000000u /* ...not more often than that */
-#define LIVES_ON_NS  700000000u /* a program that ends before leaves what it has once, at its end */
-/* Left to who begins with a snapshot: when the heap is full, all is thrown away, and that costs each its own copy first. */
+#define LIVES_ON_NS  700000000u /* a program that ends earlier leaves what it has once, at its end */
+/* Left for processes that start with a snapshot: if the heap is full, everything is discarded, and first each gets its own copy. */
 #define HEAP_ROOM (24u << 20)
 
 static struct snapshot_head head;
@@ -52,7 +52,7 @@ void tw_snapshot_take(char *const *argv)
 		__atomic_fetch_add((u32 *)&tw_snapshot_store()->taken, 1, __ATOMIC_RELAXED);
 }
 
-/* A fork goes on with what another has left, and is counted the first time. */
+/* A fork continues with what another has left, and is counted the first time. */
 static void exchange(const struct tw_store_entry *e)
 {
 	const bool first = !s->place;
@@ -95,7 +95,7 @@ static i64 reserve_room(u64 bytes)
 	return (i64)used;
 }
 
-/* Becomes the writer of the entry. One that has died at it is replaced. */
+/* Becomes the writer of the entry. A writer that died is replaced. */
 static bool begin(struct tw_store_entry *e)
 {
 	u32 writer = 0;
@@ -110,14 +110,17 @@ static u32 lacked(const struct tw_store_entry *e)
 	return __atomic_load_n((const u32 *)&e->lacked, __ATOMIC_RELAXED);
 }
 
-/* What this process has made since it began, as if each had come to make its first one. */
+/* What this process has made since it started, including the effort of its first one. */
 static u32 own_cost(void)
 {
 	const u32 begun = s->had > s->taken ? s->had : s->taken;
 	return tr->n_host > begun ? tr->n_host - begun + MIN_LACKED : 0;
 }
 
-/* Is this process's better than the one there is? So many times, and whenever there is twice as much. Forks live beside each other, and each has what the snapshot lacks in memory of its own. */
+/*
+ * Is this process's snapshot better than the existing one? A limited number of times, and whenever it is twice as
+ * large. Forks run side by side, and each has what the snapshot lacks in its own memory.
+ */
 static bool is_better(const struct tw_store_entry *e)
 {
 	u32 there = tw_snapshot_offered(e), written = __atomic_load_n((u32 *)&e->written, __ATOMIC_RELAXED);
@@ -172,21 +175,21 @@ static void write_as(struct tw_store_entry *e, int fd)
 	tw_count(TW_COUNT_LEFT_BYTES, head.lead.bytes);
 }
 
-/* Writing far behind in a file is a matter of the program's limit on the size of files. */
+/* Writing at a large offset of a file is subject to the program's file size limit. */
 static bool may_write(void)
 {
 	u64 limit[2];
 	return !tw_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, NULL, limit) && limit[0] >= tw_sizes()->tables_at;
 }
 
-/* Is there room for what there is now, and the shadows? */
+/* Is there room for the present contents, and the shadows? */
 static bool has_room(void)
 {
 	u64 bytes = tr->cache_at - ARENA_CACHE + tr->stubs_at - ARENA_STUBS + tw_heap_at - ARENA_HEAP;
 	return tw_snapshot_store()->used + bytes < tw_snapshot_store()->limit && tw_heap_at + HEAP_ROOM < tw_arena_heap_end();
 }
 
-/* Is this process one whose translations could be another's? */
+/* Could another process use this one's translations? */
 static bool is_able(const struct thread *t)
 {
 	const bool known = !s->records || (t->record->recording && tw_table_is_there());
@@ -200,13 +203,16 @@ static bool is_wanted(const struct thread *t)
 	return is_able(t) && tr->n_host > s->taken && has_room();
 }
 
-/* Is enough of what has been made since of use to others? A program that maps an image with code of its own makes much each time that is not. Under the lock. */
+/*
+ * Is enough of what has been made since useful to others? A program that maps an image with code of its own makes a
+ * lot each time that is not. Under the lock.
+ */
 static bool is_of_use(void)
 {
 	return tw_snapshot_new(s->taken) > (tr->n_host - s->taken) / USEFUL;
 }
 
-/* In entry e, if it is better than what is there. */
+/* Into entry e, if it is better than what is there. */
 static void leave_in(struct tw_store_entry *e)
 {
 	if (!e || !is_better(e) || !may_write() || !begin(e))
@@ -235,7 +241,7 @@ void tw_snapshot_leave(const struct thread *t)
 	leave_in(e);
 }
 
-/* Is it time for a look? *settled: little has been translated since the last. */
+/* Is it time to check? *settled: little has been translated since the last time. */
 static bool is_time(bool *settled)
 {
 	if (!s->possible || ++s->calls < CALLS_A_LOOK)
@@ -251,7 +257,7 @@ static bool is_time(bool *settled)
 	return true;
 }
 
-/* Of a process that may be killed, or run on for long: what it has is worth more to others, now, than what it costs. */
+/* For a process that may be killed, or run for long: what it has is worth more to others now than it costs. */
 static void leave_much(const struct thread *t)
 {
 	struct tw_store_entry *e = tw_snapshot_entry(false);

@@ -1,15 +1,16 @@
 #include "engine/code/snapshot_entry.h"
 
 #define PROBES     16u
-#define MANY_KINDS (32u << 20) /* bytes of code, the program's and its loader's, of a program whose processes may be of several kinds */
+#define MANY_KINDS (32u << 20) /* a program with this many bytes of code, its own and its loader's, may have several kinds of processes */
 
 struct tw_snapshots tw_snapshots;
 
 static struct tw_snapshots *const s = &tw_snapshots;
 
 /*
- * A large program of many processes executes itself for each, and tells by --type= what that is to do, as Chromium and Electron do: renderer, gpu-process, utility with a
- * subtype. Each kind runs code that the others do not, and has snapshots of its own.
+ * A large program of many processes executes itself for each, and passes its role as --type=, as Chromium and
+ * Electron do: renderer, gpu-process, utility with a subtype. Each kind runs code that the others do not, and has
+ * snapshots of its own.
  */
 static u64 hash_of_kind(u64 h, char *const *argv)
 {

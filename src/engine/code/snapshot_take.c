@@ -38,7 +38,7 @@ static bool fits(const struct snapshot_head *h)
 	return true;
 }
 
-/* What is in the way of nothing: nothing has been translated. */
+/* Nothing has been translated, so nothing is in the way. */
 static bool map_segments(const struct snapshot_head *h, int fd, u64 offset)
 {
 	const int prot = PROT_READ | PROT_WRITE | PROT_EXEC;
@@ -54,7 +54,7 @@ static bool map_segments(const struct snapshot_head *h, int fd, u64 offset)
 	return false;
 }
 
-/* Is this module of a snapshot mapped in full, as far as `now` tells, and has nobody been able to write there? */
+/* Is this module of a snapshot mapped completely, according to `now`, and has nobody been able to write there? */
 static bool is_mapped(const struct tw_module *m, const struct tw_modules *now)
 {
 	if (m->writable)
@@ -126,7 +126,7 @@ static i64 open_of_key(const char *suffix)
 	return tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 }
 
-/* Is the file in the state that it got its name in? */
+/* Is the file in the state for which it was named? */
 static bool is_sealed(int file)
 {
 	struct tw_seal seal;
@@ -139,7 +139,7 @@ static bool is_sealed(int file)
 	return is_there && tw_file_state(file, NULL, &now) && tw_file_equal(&now, &seal.file);
 }
 
-/* Has only the user of this process been able to write the file, and has it the length that its first bytes say? */
+/* Has only the user of this process been able to write the file, and does it have the length given in its first bytes? */
 static bool is_own(int fd)
 {
 	struct stat st;
@@ -161,7 +161,10 @@ static i64 open_kept(void)
 	return -1;
 }
 
-/* Reads the head of the snapshot at this place, an entry's offset, and leaves the file open that it is in at *at. An error: there is none that fits. */
+/*
+ * Reads the head of the snapshot at this place, an entry's offset, and leaves the file that contains it open, at *at.
+ * An error: none fits.
+ */
 static i64 open_at(u64 place, struct snapshot_head *h, u64 *at)
 {
 	const bool kept = place == TW_STORE_KEPT;
@@ -220,7 +223,7 @@ bool tw_snapshot_take_kept(void)
 	return true;
 }
 
-/* ---- what is kept, where something is recorded ---- */
+/* ---- kept snapshots, if something is recorded ---- */
 
 /* Its descriptors become this recording's, and its numbers this program's. */
 static bool load(struct tw_store_entry *e, u32 claimant)
@@ -238,7 +241,7 @@ static bool load(struct tw_store_entry *e, u32 claimant)
 	return e->kept_base != 0;
 }
 
-/* Waits for who loads it. False: that one has died, or does nothing. */
+/* Waits for the process that loads it. False: that has died, or does nothing. */
 static bool wait_for_loader(const struct tw_store_entry *e)
 {
 	enum { PAUSE = 500, PATIENCE = 2000000 }; /* us */

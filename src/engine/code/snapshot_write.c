@@ -27,7 +27,7 @@ static bool is_private(u64 page)
 	return (page & PAGE_SWAPPED) || ((page & PAGE_PRESENT) && !(page & PAGE_OF_FILE));
 }
 
-/* The first page of the module from `at` on that is not the file's any more, as far as that is known; its end: none. */
+/* The first page of the module from `at` on that no longer belongs to the file, as far as is known; the module's end: none. */
 static u64 next_private(const struct tw_module *m, u64 at, i64 pagemap)
 {
 	u64 page[64];
@@ -54,7 +54,7 @@ static void close_pagemap(i64 fd)
 		tw_sys(__NR_close, fd, 0, 0);
 }
 
-/* Are all pages of each module still the file's? Those that can be written are looked at page by page, when a snapshot is made. */
+/* Do all pages of each module still belong to the file? Writable modules are checked page by page, when a snapshot is made. */
 static void check_modules(void)
 {
 	const i64 fd = open_pagemap();
@@ -66,7 +66,7 @@ static void check_modules(void)
 	close_pagemap(fd);
 }
 
-/* Goes on with *hash over this code. False: it cannot be read; its file may have been cut short. */
+/* Extends *hash over this code. False: it cannot be read; its file may have been truncated. */
 static bool hash_code(u64 pc, u32 bytes, u64 *hash)
 {
 	u8 code[256];
@@ -86,7 +86,7 @@ bool tw_snapshot_numbered(void)
 	return tw_recorder.whole->records && !tw_engine.control->budget.bare;
 }
 
-/* Has it a number, and its paths, that no other program has, or none? */
+/* Do its number, and those of its paths, belong to this program alone, or has it none? */
 static bool is_numbered_well(const struct fragment *f)
 {
 	return !tw_snapshot_numbered() || f->rec.number >= TW_FIRST_CLAIMED << 16;
@@ -177,7 +177,7 @@ static void put(struct pages *p, u64 k)
 	p->bits[k / 64] |= bit;
 }
 
-/* Does f have to do with any of these pages? `add`: puts its own to them. */
+/* Does f involve any of these pages? `add`: adds its own to them. */
 static bool touches(const struct fragment *f, const struct tw_module *m, struct pages *p, bool add)
 {
 	bool any = false;
@@ -193,7 +193,7 @@ static bool touches(const struct fragment *f, const struct tw_module *m, struct 
 	return any;
 }
 
-/* Makes stale what touches the pages, or NULL: all of the module. */
+/* Makes stale what involves the pages, or with NULL the whole module. */
 static void drop_of(u32 number, struct pages *p)
 {
 	for (u32 i = 0; i < tr->n_host; i++) {
@@ -214,8 +214,9 @@ static u32 count_pages(u32 number, struct pages *p)
 }
 
 /*
- * Of a module that can be written that is kept which is on pages that nobody has written to since they were mapped. Who begins with it has stores into all of the module seen, which takes a fault for
- * each page that is written: so nothing is kept of one that is mostly something else than code, as a heap is.
+ * A writable module is kept as far as it is on pages that nobody has written since they were mapped. A process that
+ * starts with it detects all stores into the module, at the cost of a fault for each page written. So nothing is kept
+ * of a module that is mostly not code, such as a heap.
  */
 static void look_at_writable(u32 number)
 {
@@ -256,7 +257,7 @@ static void prepare(const struct snapshot_head *h)
 
 /* ---- writing ---- */
 
-/* Do fragments that are kept go by the tables of this upper half? */
+/* Do kept fragments use the tables of this upper half? */
 static bool is_of_kept(u32 upper)
 {
 	return !tw_snapshot_numbered() || upper >= TW_FIRST_CLAIMED;
@@ -334,7 +335,7 @@ static bool write_all(int fd, const u8 *from, u64 n, u64 offset)
 	return !n || tw_sys4(__NR_pwrite64, fd, from, n, offset) == (i64)n;
 }
 
-/* Pages of zeros are left out: the store has none but those. */
+/* Pages of zeros are left out: untouched parts of the store are zeros. */
 static bool write_pages(int fd, const u8 *from, u64 bytes, u64 offset)
 {
 	u64 begin = 0;

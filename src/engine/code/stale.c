@@ -28,7 +28,7 @@ void tw_fragment_make_stale(struct fragment *f)
 	}
 }
 
-/* Does f have code in [start, end)? What stands there before its module is mapped does not concern it. */
+/* Does f have code in [start, end)? If its module is not mapped yet, what is there does not concern it. */
 static bool is_concerned(const struct fragment *f, u64 start, u64 end)
 {
 	return !f->stale && tw_module_usable(f->module) && tw_fragment_holds(f, start, end);

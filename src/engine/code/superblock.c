@@ -25,7 +25,10 @@ static bool is_wanted(const struct tw_path *path)
 	return count_superblocks(path->pc[0]) < tw_engine.control->versions;
 }
 
-/* s takes the place of the superblock f, of the same key: no branch leads to that any more, and it is not found. Who is in it goes on to one of its exits. */
+/*
+ * s replaces the superblock f, of the same key: no branch leads to f any more, and it is not found. Threads inside it
+ * continue to one of its exits.
+ */
 static void retire(struct fragment *f, struct fragment *s)
 {
 	tw_fragment_take_out(f);
@@ -36,7 +39,7 @@ static void retire(struct fragment *f, struct fragment *s)
 	__atomic_store_n(&f->superseded, true, __ATOMIC_RELEASE);
 }
 
-/* A path that begins like one that has been taken before, here or by another process (in *room then), is that one. */
+/* A path that starts like an earlier one, here or in another process (in *room then), is replaced by that one. */
 static const struct tw_path *taken_before(const struct tw_path *path, struct tw_path *room)
 {
 	const struct tw_path *before = tw_known_path(path);

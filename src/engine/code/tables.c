@@ -24,7 +24,7 @@ void tw_table_widen(bool wide)
 	tw_table_mask = wide ? WIDE_MASK : 0xffff;
 }
 
-/* Has the processor a pext that is no microcode? AMD's has since family 0x19 (Zen 3). */
+/* Does the processor have a pext that is not microcoded? AMD's has since family 0x19 (Zen 3). */
 static bool has_fast_pext(void)
 {
 	u32 eax = 7, ebx, ecx = 0, edx, family = 1;
@@ -45,8 +45,8 @@ bool tw_table_wants_wide(u64 code)
 /* ---- what is in them ---- */
 
 /*
- * Where an indirect branch out of this half goes that finds nothing. Of a jump, the target is in rcx, and rcx and r10 are in their slots; of a return
- * the target is still on the stack, and rcx is in its slot.
+ * Where an indirect branch from this half goes if it finds nothing. For a jump, the target is in rcx, and rcx and r10
+ * are in their slots; for a return the target is still on the stack, and rcx is in its slot.
  */
 static u8 *miss_stub(u32 upper, u8 kind)
 {
@@ -96,7 +96,10 @@ u32 tw_table_number(u32 upper)
 	return k;
 }
 
-/* Can there be sites in this run, in whatever mode a thread is? A table that is made while one records is cleared, copied and looked in as those of bare code are. */
+/*
+ * Can there be sites in this run, in whatever mode a thread is? A table made while recording is cleared, copied and
+ * searched like those of bare code.
+ */
 static bool has_room_for_sites(void)
 {
 	return tw_engine.control->flags & TW_FLAG_LEARN && tw_engine.control->learn_what != TW_TELL_BLOCKS;
@@ -126,7 +129,7 @@ struct exit *tw_site_new(struct fragment *from, u8 kind)
 	if (*n >= MAX_SITES)
 		return x;
 	table[entries() + (*n)++] =
-	    (u64)tr->misses[tw_exit_lookup_kind(x)][tw_table_number(x->upper)]; /* the last entry that it can come to */
+	    (u64)tr->misses[tw_exit_lookup_kind(x)][tw_table_number(x->upper)]; /* the last entry that it can reach */
 	x->context = *n;
 	return x;
 }

@@ -8,20 +8,20 @@
 #include "engine/x86_64/glue.h"
 
 #define RECORDS_LOOKED_AT 2000u
-#define LOOKS_IN_VAIN     4u  /* in a row: then only half as many buffers are looked at... */
-#define MOST_PASSED_OVER  15u /* ...down to one in 16 */
-#define MANY_PATHS        512u /* in all: then one buffer is passed over behind a look that still found several; after twice so many two... */
+#define LOOKS_IN_VAIN     4u   /* in a row: then only half as many buffers are examined... */
+#define MOST_PASSED_OVER  15u  /* ...down to one in 16 */
+#define MANY_PATHS        512u /* in all: then one buffer is skipped after a look that still found several; after twice as many two... */
 #define MANY_PASSED_OVER  7u   /* ...up to seven */
 #define FIRST_PASSED_OVER 63u  /* by who began warm */
-#define WAYS_JUDGED       128u /* executions of a superblock that it is judged by, the first time; then four times as many each time */
-#define MOST_REMADE       3u   /* how often another path for it is looked for */
+#define WAYS_JUDGED       128u /* executions after which a superblock is judged, the first time; then four times as many each time */
+#define MOST_REMADE       3u   /* how often another path is sought for it */
 #define MOST_WAYS         10000u
 #define MAX_HOT           (sizeof((struct tw_code_thread *)0)->hot / sizeof *((struct tw_code_thread *)0)->hot)
 
 _Static_assert(TW_TRACE_BLOCKS == BLOCK_MAX_PARTS, "a path is as long as a superblock can be");
 _Static_assert(MOST_WAYS > WAYS_JUDGED << 2 * (MOST_REMADE - 1), "as many are counted");
 
-/* How often a fragment was come by with `context` known, in what was looked at. */
+/* How often a fragment was reached with `context` known, in what was examined. */
 struct tw_passes {
 	struct tw_passes *next;
 	u32 context;
@@ -37,7 +37,7 @@ static u32 known_after(const struct tw_record *r)
 	return side ? side->context : r->f->end_context;
 }
 
-/* Can a path begin with f when it comes after r? */
+/* Can a path start with f when it follows r? */
 static bool is_head(const struct tw_record *r, const struct fragment *f)
 {
 	const struct piece *last = &r->f->rec.piece[r->f->rec.n_pieces - 1];
@@ -58,7 +58,10 @@ static struct tw_passes *passes_of(struct fragment *f, u32 context)
 	return p;
 }
 
-/* The thread came by `now`, a plain fragment, after `before`: is there a path? If it is not worth a superblock the `first` time, the second may be. */
+/*
+ * The thread reached `now`, a plain fragment, after `before`: is there a path? If it is not worth a superblock the
+ * `first` time, the second may be.
+ */
 static bool find_path(struct tw_path *path, const struct tw_record *before, const struct tw_record *now, const struct tw_reader *r,
                       bool first)
 {
@@ -89,7 +92,7 @@ static bool is_noted(const struct thread *t, u64 pc, u32 context)
 	return false;
 }
 
-/* The thread came by `now` after `before`; r stands behind it. */
+/* The thread reached `now` after `before`; r is positioned after it. */
 static void count_pass(struct thread *t, const struct tw_record *before, const struct tw_record *now, const struct tw_reader *r)
 {
 	struct fragment *f = now->f;
@@ -105,7 +108,7 @@ static void count_pass(struct thread *t, const struct tw_record *before, const s
 		    (n == hot || n == 16 * hot) && !is_noted(t, f->rec.pc, context) && find_path(path, before, now, r, n == hot);
 }
 
-/* ---- superblocks that are left by a side exit more often than they go on there ---- */
+/* ---- superblocks that are left by a side exit more often than they continue ---- */
 
 static u32 count_ways(const struct fragment *f)
 {
@@ -115,7 +118,7 @@ static u32 count_ways(const struct fragment *f)
 	return n;
 }
 
-/* Was f left by a side exit half as often again as it went on there? */
+/* Was f left by a side exit half as often again as it continued there? */
 static bool goes_wrong(const struct fragment *f)
 {
 	u32 on = count_ways(f);
@@ -127,13 +130,16 @@ static bool goes_wrong(const struct fragment *f)
 	return false;
 }
 
-/* Could f, one turn of a loop, hold several? */
+/* Could f, one iteration of a loop, hold several? */
 static bool could_turn(const struct fragment *f)
 {
 	return tw_path_leads_back(f) && f->rec.map.c_reg == TW_NOREG && 2u * f->rec.n_pieces <= TW_TRACE_BLOCKS;
 }
 
-/* Does f follow the path already, perhaps over several turns? If it goes on where the path ends, that is no worse, unless the path loops. */
+/*
+ * Does f follow the path already, perhaps over several iterations? If it continues where the path ends, that is no
+ * worse, unless the path loops.
+ */
 static bool is_followed(const struct tw_path *path, const struct fragment *f)
 {
 	if (path->loops && path->n == f->rec.n_pieces && could_turn(f))
@@ -144,7 +150,7 @@ static bool is_followed(const struct tw_path *path, const struct fragment *f)
 	return path->n <= f->rec.n_pieces;
 }
 
-/* Looks for a path that is better than that of now->f; r stands behind `now`. */
+/* Looks for a path that is better than that of now->f; r is positioned after `now`. */
 static void find_better(struct thread *t, const struct tw_record *now, const struct tw_reader *r)
 {
 	struct fragment *f = now->f;
@@ -155,7 +161,7 @@ static void find_better(struct thread *t, const struct tw_record *now, const str
 	t->code->n_hot += !is_followed(path, f);
 }
 
-/* Counts by which way a superblock was left, and judges it. r stands behind the record. */
+/* Counts by which exit a superblock was left, and judges it. r is positioned after the record. */
 static void count_way(struct thread *t, const struct tw_record *now, const struct tw_reader *r)
 {
 	struct fragment *f = now->f;
@@ -176,8 +182,8 @@ static void count_way(struct thread *t, const struct tw_record *now, const struc
 }
 
 /*
- * Tagged form: superblocks are not seen in records. Follows one that is entered; in->f, if not NULL, is the one that has been followed up to block in->k. True:
- * `now` was run in it. Where one has been left, *before becomes that.
+ * Tagged form: records do not show superblocks. Follows one that is entered; in->f, if not NULL, is the one that has
+ * been followed up to block in->k. True: `now` ran in it. If one has been left, *before becomes that.
  */
 struct inside {
 	struct fragment *f;
@@ -196,8 +202,9 @@ static bool within_superblock(struct inside *in, struct tw_record *before, const
 }
 
 /*
- * Who goes on with what others left has the superblocks of their hot paths. What more it finds is seldom worth the making before it ends: python3 for 30 ms spent a third of its time on that. So
- * the first look is late, and those that find something come closer and closer to each other.
+ * A process that starts with translations of others has the superblocks of their hot paths. What more it finds is
+ * rarely worth making before it ends: python3 for 30 ms spent a third of its time on that. So the first examination
+ * is late, and after finds the examinations become more and more frequent.
  */
 static void begin_looks(struct tw_looks *l)
 {
@@ -209,7 +216,7 @@ static void begin_looks(struct tw_looks *l)
 	l->begun = true;
 }
 
-/* Is this full buffer to be looked at? */
+/* Is this full buffer to be examined? */
 static bool is_turn(struct tw_looks *l)
 {
 	begin_looks(l);
@@ -222,9 +229,10 @@ static bool is_turn(struct tw_looks *l)
 }
 
 /*
- * A look found this many paths, and this many records of plain fragments. Paths were found, or clearly more of these records than in the looks before, which is
- * other code: fewer buffers are passed over. Nothing new, again and again: more. Paths upon paths: more too, since the program goes on to other code before
- * what is made of them has paid.
+ * An examination found this many paths, and this many records of plain fragments. If paths were found, or clearly
+ * more of these records than before, which means other code, fewer buffers are skipped. After repeated failures more
+ * are skipped. If paths keep being found, more are skipped, too, since the program moves on to other code before
+ * superblocks pay off.
  */
 static void weigh(struct tw_looks *l, u32 found, u32 plain)
 {

@@ -58,7 +58,7 @@ static void truncate(struct block *b, u16 n)
 	tw_decode_cut(b, 1);
 }
 
-/* Decodes the path as far as it is still one: code may have changed since it was seen. */
+/* Decodes the path as far as it is still valid: code may have changed since it was observed. */
 static void decode_superblock(void *arg)
 {
 	const struct tw_path *path = arg;
@@ -143,7 +143,7 @@ static bool is_rep(const struct block *b, unsigned k)
 	return b->insn[k].n_ops && b->op[b->insn[k].first_op].op.kind == TW_OP_REP;
 }
 
-/* Instruction k may be the first of a block that is counted. */
+/* Instruction k may be the first of a counted block (a point). */
 static void emit_pace(struct emit *e, const struct block *b, unsigned k)
 {
 	for (u16 p = 0; p < b->n_parts; p++) {
@@ -254,7 +254,7 @@ static void tell_unrecorded(u64 pc)
 	tw_buffer_event(tw_thread_self(), TW_EVENT_GAP, &gap, sizeof gap, text, (u32)strlen(text) + 1);
 }
 
-/* f was reached by x, an indirect exit: its lookup for that, right before it. NULL: not by one, or the upper half changes. */
+/* f was reached by x, an indirect exit: its lookup for that, right before it. NULL: x is not indirect, or the upper half changes. */
 static struct fragment *adjacent_lookup(struct fragment *f, const struct exit *x)
 {
 	if (!tw_exit_is_indirect(x) || (!tw_tags_used() && x->upper != f->rec.upper_in))
@@ -263,7 +263,7 @@ static struct fragment *adjacent_lookup(struct fragment *f, const struct exit *x
 	return tw_lookup_make(f, x, next, true);
 }
 
-/* Tagged form: a superblock has no descriptor. Each of its blocks has the tag of the fragment that is of that block alone. */
+/* Tagged form: a superblock has no descriptor. Each of its blocks has the tag of the single-block fragment of that block. */
 static void use_tags(struct fragment *f, const struct block *b)
 {
 	f->rec.number = 0;
@@ -271,7 +271,7 @@ static void use_tags(struct fragment *f, const struct block *b)
 	tw_describe_tagged(&f->rec, b->part[b->n_parts - 1].tag);
 }
 
-/* Tagged form: where the records of the blocks have their values, and how long they are where f is left. */
+/* Tagged form: where the values are in the records of the blocks, and how long these are at the exits. */
 static void keep_records(struct fragment *f, struct block *b, const struct plan *p)
 {
 	u16 placed = 0, side = 0;
@@ -291,8 +291,8 @@ static void keep_records(struct fragment *f, struct block *b, const struct plan 
 }
 
 /*
- * Tagged form: cuts the path where a block is not the one of its address, or has a value to be stored behind its last instruction. False: nothing is
- * left of it.
+ * Tagged form: cuts the path at a block that is not the one of its address, or that has a value to be stored after
+ * its last instruction. False: nothing is left of it.
  */
 static bool find_tags(struct block *b)
 {
@@ -344,7 +344,7 @@ static u16 defs_of(const struct block *b)
 	return defs;
 }
 
-/* What the record of f, made of `block`, is like, and by which ways it is left. */
+/* The layout of the record of f, made of `block`, and its exits. */
 static void keep_record(struct fragment *f)
 {
 	const struct instrumentor *in = tw_instr();
@@ -424,7 +424,7 @@ struct fragment *tw_translate(u64 pc, u32 context, u64 limit, struct exit *x, st
 	return f;
 }
 
-/* The path as often in a row as there is room for, so that several turns are one record. False: once. */
+/* Repeats the path as often as there is room for, so that one record holds several iterations. False: once. */
 static bool unroll(struct tw_path *path)
 {
 	const u32 n = path->n;
@@ -437,7 +437,7 @@ static bool unroll(struct tw_path *path)
 	return path->n > n;
 }
 
-/* Decodes and plans the path. False: nothing is left of it, or in the tagged form no more than a block that there is already. */
+/* Decodes and plans the path. False: nothing is left of it, or in the tagged form only a block that exists already. */
 static bool prepare_path(struct tw_path *path, u8 *t_reg)
 {
 	tw_with_decoder(decode_superblock, path);

@@ -15,7 +15,7 @@ static bool reserve(u64 start, u64 end, int how)
 	return !tw_failed(tw_mmap(start, end - start, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0));
 }
 
-/* The areas of the arena are all alike: where nothing is between them they are one mapping. */
+/* The areas of the arena have the same kind of memory: with nothing between them they are one mapping. */
 static bool in_one_piece(void)
 {
 	return tw_arena_cache_end() == ARENA_STUBS && tw_arena_stubs_end() == ARENA_HEAP;
@@ -81,12 +81,15 @@ bool tw_translations_renew(void)
 	return true;
 }
 
-/* What one translation may take at the most, with a good margin. */
+/* Maximum size of one translation, with a good margin. */
 #define CACHE_MARGIN (1u << 20)
 #define STUBS_MARGIN (1u << 16)
 #define HEAP_MARGIN  (8u << 20) /* two wide tables of lookups are 4 MB */
 
-/* So many stale fragments stay where they are (30 to 60 MB with all that belongs to them), and twice as many as are not stale: so few are made again for it. */
+/*
+ * This many stale fragments may stay (30 to 60 MB with everything that belongs to them), and twice as many as are not
+ * stale: so only few have to be made again after a flush.
+ */
 #define MOST_STALE (1u << 16)
 
 bool tw_translations_stale(void)
