@@ -19,32 +19,33 @@ void *tw_array_room(void *items, size_t n, size_t *room, size_t size);
 void *tw_array_zeros(void *items, size_t n, size_t *room, size_t size);
 
 /*
- * As calloc, for free(). What is large lies on huge pages, where the kernel has some for who asks (madvise): tables of many megabytes that are looked into at random are
- * faster there.
+ * Like calloc, for free(). Large tables are on huge pages if the kernel provides them on request (madvise): random
+ * access to tables of many megabytes is faster there.
  */
 void *tw_array_table(size_t n, size_t size);
 
 /*
- * Memory for so many bytes and more that begins on a huge page and takes whole ones, where the kernel has some for who asks: *bytes becomes what there is. It is not set, and for free().
- * NULL: no memory.
+ * Memory of at least this many bytes that starts on a huge page and takes whole ones, if the kernel provides them on
+ * request: *bytes becomes the size. It is not set, and for free(). NULL: no memory.
  */
 void *tw_array_huge(size_t *bytes);
 
 /*
- * `items` with room for *bytes, which may become more, of which the first `used` stay, and the others are not set; what is large is on huge pages where small ones are dear (dear.h). It is the caller's to free().
+ * `items` with room for *bytes, which may become more, of which the first `used` keep their contents, and the others
+ * are not set. If small pages are expensive, large arrays are on huge pages (dear.h). It is the caller's to free().
  * NULL: no memory; then nothing has changed.
  */
 void *tw_array_more(void *items, size_t used, size_t *bytes);
 
 /*
- * Addresses for so many bytes, whole pages, from a huge page's start on, for who maps something there: nothing can be read or written. `where`: 0, or MAP_32BIT. For munmap. NULL: there are none, and errno
- * says why.
+ * Address space for this many bytes, whole pages, starting at a huge page boundary, for mapping something there:
+ * inaccessible. `where`: 0, or MAP_32BIT. For munmap. NULL: not available, and errno says why.
  */
 void *tw_array_addresses(size_t bytes, int where);
 
 /*
- * So many bytes of memory are about to be written: what of them has no pages yet gets these in one call, where writing would fault once for each. That costs a twentieth on some
- * virtual machines. What the memory holds stays.
+ * This many bytes of memory are about to be written: populates missing pages in one call, where writing would fault
+ * once for each. That costs a twentieth on some virtual machines. Contents stay.
  */
 void tw_array_take_pages(void *at, size_t bytes);
 

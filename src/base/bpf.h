@@ -1,6 +1,7 @@
 /*
- * Classic BPF as seccomp has it: programs that look at a system call's number and arguments, and say what is to become of it. Run by the engine, in the kernel's place, and by what programs carry that
- * `trackway cc` has instrumented, to know what a filter would do to its calls. Freestanding.
+ * Classic BPF as in seccomp: programs that examine a system call's number and arguments, and decide what happens to
+ * it. Run by the engine, in place of the kernel, and by the run-time part of programs instrumented by `trackway cc`,
+ * to know what a filter would do to its calls. Freestanding.
  */
 #ifndef TW_BPF_H
 #define TW_BPF_H
@@ -9,7 +10,7 @@
 #include <linux/seccomp.h>
 #include <stdint.h>
 
-/* Runs a program of n instructions: what it returns. One that the kernel would not take returns something. */
+/* Runs a program of n instructions and returns its result. For a program that the kernel would not accept the result is arbitrary. */
 uint32_t tw_bpf_run(const struct sock_filter *code, uint32_t n, const struct seccomp_data *data);
 
 #endif

@@ -24,17 +24,19 @@
 #include <stdint.h>
 
 #define TW_CC_SECTION "trackway_cc"
-/* Where functions have two versions: how far it is from here to the byte they test, 4 bytes. */
+/* For functions with two versions: the distance from here to the byte they test, 4 bytes. */
 #define TW_CC_SECTION_TWICE    "trackway_cc_twice"
 #define TW_CC_SECTION_TURNINGS "trackway_cc_turnings" /* struct tw_cc_turnings, one after another: of functions in two versions */
-#define TW_CC_SECTION_GUARD    "trackway_cc_guarded"  /* something is in it where code relies on the page behind each buffer */
-#define TW_CC_SECTION_WORDS    "trackway_cc_words" /* struct tw_cc_word_place, one after another: the module's words that handlers keep */
-/* The code without what was inserted, and behind it a struct tw_cc_plain; only in the file. */
+#define TW_CC_SECTION_GUARD    "trackway_cc_guarded"  /* not empty if code relies on the page after each buffer */
+#define TW_CC_SECTION_WORDS    "trackway_cc_words" /* struct tw_cc_word_place, one after another: the module's words that handlers preserve */
+/* The code without what was inserted, followed by a struct tw_cc_plain; only in the file. */
 #define TW_CC_SECTION_PLAIN "trackway_cc_plain"
 #define TW_CC_SECTION_PLACE "trackway_cc_place" /* the same struct, in the program */
 /*
- * Assembly behind the directive that begins a section. The names of its ends are referred to by the run-time part, weakly, for a module need not have all sections. Where nothing else refers to
- * them GNU ld lets a shared library export them, and then a program with two such libraries and no such section cannot be linked. So the objects that have it refer to them, too.
+ * Assembly after the directive that starts a section. The run-time part refers to the names of its ends, weakly,
+ * since a module need not have all sections. If nothing else refers to them GNU ld lets a shared library export them,
+ * and then a program with two such libraries and no such section cannot be linked. So the objects that have it refer
+ * to them, too.
  */
 #define TW_CC_SECTION_ENDS(name)                                                                                                           \
 	"\t.hidden __start_" name ",__stop_" name "\n\t.reloc .,R_X86_64_NONE,__start_" name "\n"                                          \
@@ -42,28 +44,32 @@
 #define TW_CC_MAGIC   0x63635754u /* "TWcc" */
 #define TW_CC_VERSION 19u
 
-#define TW_CC_BORROWED 1ull /* in a pointer, which is even, that a check hands over in a borrowed register */
+#define TW_CC_BORROWED 1ull /* flag in a pointer, which is even, that a check passes in a borrowed register */
 
 struct tw_cc_word_place {
-	int32_t at;     /* of a function, from here, that returns how far from the thread pointer the word is */
+	int32_t at;     /* of a function, from here, that returns the offset of the word from the thread pointer */
 	uint32_t flags; /* TW_CC_WORD_FORGOTTEN: handlers begin with 0 in it */
 };
 #define TW_CC_WORD_FORGOTTEN 1u
 
 /*
- * Of a function in two versions: where its first version may come to code that is not known yet (twice/known.c). Places follow, 4 bytes each and relative to themselves: n_tests of
- * tests of the switch; n_branches of conditional branches, 6 bytes long, each with the place behind the same branch in the second version; n_rooms of 5 bytes that do nothing, each with the
- * place where the same block begins in the second.
+ * For a function in two versions: where its first version may reach unknown code (twice/known.c). Places follow, 4
+ * bytes each and relative to themselves: n_tests of tests of the switch; n_branches of conditional branches, 6 bytes
+ * long, each with the place after the same branch in the second version; n_rooms of 5-byte no-ops, each with the
+ * start of the same block in the second version.
  */
 struct tw_cc_turnings {
 	uint32_t magic;
 	uint32_t bytes;       /* of all this */
-	int32_t second, cold; /* where its second version begins, and the part that was split off; 0: there is none */
+	int32_t second, cold; /* start of its second version, and of the part that was split off; 0: there is none */
 	uint32_t n_tests, n_branches, n_rooms;
 };
 #define TW_CC_TURNINGS_MAGIC 0x74635754u /* "TWct" */
 
-/* Among them: of a block of a second version where it may be entered from the first, with the pointer in the slot, and there is no need to look whether that is the thread's. */
+/*
+ * Among them: blocks of a second version that may be entered from the first, with the pointer in the slot, without
+ * checking whether that is the thread's.
+ */
 struct tw_cc_way_in {
 	uint32_t magic;
 	uint32_t bytes;
@@ -71,16 +77,17 @@ struct tw_cc_way_in {
 };
 #define TW_CC_WAY_IN_MAGIC 0x77635754u /* "TWcw" */
 
-/* The 5 bytes: an instruction that neither compilers nor linkers write. */
+/* The 5 bytes: an instruction that neither compilers nor linkers generate. */
 #define TW_CC_ROOM_BYTES 0x0f, 0x1f, 0x44, 0x00, 0x77
 
 /*
- * Code in which all that is inserted has been replaced by instructions that do nothing: all bytes of the module's executable segment. The program takes it where nothing is
- * recorded (runtime/plain.c). The linker knows nothing of it: it is made when the link is finished (plain.c).
+ * Code in which everything inserted has been replaced by no-ops: all bytes of the module's executable segment. The
+ * program uses it if nothing is recorded (runtime/plain.c). The linker does not know of it: it is made when the link
+ * is finished (plain.c).
  */
 struct tw_cc_plain {
 	uint64_t id;    /* of these contents; 0: there is no such code */
-	int64_t code;   /* where the segment begins, from the struct in the program */
+	int64_t code;   /* start of the segment, relative to the struct in the program */
 	uint64_t bytes; /* of it */
 };
 
@@ -91,12 +98,12 @@ struct tw_cc_part {
 	uint32_t n_blocks;
 	uint32_t first_tag; /* 0: not finished */
 	int32_t
-	    word; /* of its file, 8 bytes: where the file is large, what it writes when it comes from another, TW_TAG_UPPER and the upper half */
-	uint32_t large; /* its code says so at entries of functions and where calls come back */
+	    word; /* of its file, 8 bytes: if the file is large, what it writes when entered from another: TW_TAG_UPPER and the upper half */
+	uint32_t large; /* its code writes that at function entries and at returns from calls */
 	uint32_t group; /* of files whose tags have an upper half in common, from 0 */
 };
 
-/* Then n_insns lengths of one byte each, then the operations (enum tw_cc_field). `bytes` goes from here to the next block. */
+/* Followed by n_insns lengths of one byte each, then the operations (enum tw_cc_field). `bytes` is the distance to the next block. */
 struct __attribute__((packed)) tw_cc_block {
 	uint16_t bytes;
 	int32_t pc;     /* of the first instruction */
@@ -107,13 +114,13 @@ struct __attribute__((packed)) tw_cc_block {
 	uint8_t n_insns, n_ops;
 	uint8_t end;   /* enum tw_end */
 	uint8_t flags; /* enum tw_descriptor_flags; TW_CC_GLUED, TW_CC_GLUED_FOUR */
-	/* Where a write that faults finds its record, and registers whose own values are put aside meanwhile (TW_NOREG: none): */
+	/* For a faulting write: its record, and registers whose own values are saved meanwhile (TW_NOREG: none): */
 	uint8_t reg, offset; /* the record begins so far from the register */
 	uint8_t spilled, counter;
-	uint8_t lead; /* bytes inserted before the first instruction, which no length of the block before has */
+	uint8_t lead; /* bytes inserted before the first instruction, which are not in any length of the previous block */
 };
 
-/* The last instructions are a call of __tls_get_addr in the form that linkers may replace: two, or four with the 64 bits of its address. */
+/* The last instructions are a call of __tls_get_addr in a form that linkers may replace: two, or four with the 64 bits of its address. */
 #define TW_CC_GLUED      0x80
 #define TW_CC_GLUED_FOUR 0x40
 
@@ -139,8 +146,7 @@ enum tw_cc_patch {
 	TW_CC_RELATIVE, /* 4 bytes, to the end of the instruction itself, whose length is the byte `opcode` in this case */
 	TW_CC_SIGNED,   /* 4 bytes */
 	TW_CC_WIDE,     /* 8 bytes */
-	TW_CC_GOT =
-	    4, /* with RELATIVE: the linker may have done away with the reference; so if the byte two before is not `was`, one more byte */
+	TW_CC_GOT = 4, /* with RELATIVE: the linker may have removed the reference; so if the byte two before is not `was`, one more byte */
 };
 
 #endif

@@ -65,12 +65,12 @@
 #define TW_PART_BYTES    (16u << 20) /* of a table: what the collector maps at once */
 #define TW_STRETCH       512u        /* fragment numbers */
 
-/* Where nothing is limited; else there may be less (struct tw_sizes). Most of it is sparse. */
+/* Without limits; otherwise there may be less (struct tw_sizes). Most of it is sparse. */
 #define TW_BUFFERS                24     /* per thread, with a budget; */
-#define TW_USUAL_BUFFERS          8      /* ... without: less memory than processors have caches for is written over and over */
+#define TW_USUAL_BUFFERS          8      /* ... without: less memory is written again and again than processors have caches for */
 #define TW_SLOTS                  1536   /* threads alive at once, over all processes, that are recorded */
 #define TW_THREADS                16384u /* and in one process, recorded or not */
-#define TW_DESCRIPTOR_TABLES      2048u  /* programs at once, those included that have ended a moment ago */
+#define TW_DESCRIPTOR_TABLES      2048u  /* programs at once, including those that have just ended */
 #define TW_DESCRIPTOR_TABLE_BYTES (2ull << 30)
 #define TW_KNOWN_ENTRIES          (1u << 20) /* descriptors that can be found again */
 #define TW_CLAIM_ENTRIES          (1u << 22) /* addresses that stand for a block (engine/record/tags.h) */
@@ -81,7 +81,7 @@
 #define TW_HEAP_BYTES             0x13ff0000ull
 #define TW_THREAD_BYTES           0x18000ull
 
-#define TW_CALLS_TEXT   2048u /* names of functions whose calls are told, besides those of <trackway/called.h> */
+#define TW_CALLS_TEXT   2048u /* names of functions whose calls are recorded, besides those of <trackway/called.h> */
 #define TW_MAX_RECORD   2048u /* bytes of the largest fragment record */
 #define TW_PROGRAM_PATH 4096u /* bytes of the longest path of a program, NUL included */
 #define TW_MAX_EVENT    8192u /* bytes of the largest event, header included (REFS excepted) */
@@ -96,7 +96,7 @@ static inline uint32_t tw_record_head(uint32_t format)
 	return format == TW_FORMAT_BB_PC || format == TW_FORMAT_BB_PC_MEM_ADDR ? 4 : 2;
 }
 
-/* What buffers hold, by format. What the collector makes of it is of the plain form in all of them (expand.h). */
+/* What buffers hold, by format. The collector converts all of them to the plain form (expand.h). */
 enum tw_form { TW_FORM_PLAIN, TW_FORM_TAGGED, TW_FORM_BITS };
 
 static inline enum tw_form tw_form_of(uint32_t format)
@@ -129,19 +129,22 @@ enum tw_slot_state {
 	TW_SLOT_FREE = 0,
 	TW_SLOT_ACTIVE = 1,   /* owned by a living thread */
 	TW_SLOT_ENDED = 2,    /* the thread has ended in good order: drain what is FULL, then free */
-	TW_SLOT_RESERVED = 4, /* taken, not yet set up: pid and tid are those of whom it is for, or of who makes that */
-	TW_SLOT_DEAD = 3,     /* set by the collector: the thread is gone without a word; scan what it left */
-	TW_SLOT_CLEARED = 5,  /* by the collector, for a moment, while it gives the memory of a free slot back */
+	TW_SLOT_RESERVED = 4, /* taken, not yet set up: pid and tid are those of the future owner, or of its creator */
+	TW_SLOT_DEAD = 3,     /* set by the collector: the thread vanished without notice; scan what it left */
+	TW_SLOT_CLEARED = 5,  /* by the collector, briefly, while it releases the memory of a free slot */
 };
 
-/* Sets of signals of a thread, and of its process, that other recorded processes see in /proc. Those of the process are good in its first thread's slot. */
+/*
+ * Sets of signals of a thread, and of its process, that other recorded processes see in /proc. Those of the process
+ * are valid in its first thread's slot.
+ */
 struct tw_slot_signals {
 	uint64_t blocked, pending;        /* of the thread; pending: synchronous ones that the engine keeps */
 	uint64_t ignored, caught, shared; /* of the process; shared: as pending */
 };
 
 struct tw_slot {
-	_Atomic uint32_t state; /* enum tw_slot_state; FREE -> RESERVED in the engine, by who has the claim, then ACTIVE */
+	_Atomic uint32_t state; /* enum tw_slot_state; FREE -> RESERVED in the engine, by the owner of the claim, then ACTIVE */
 	uint32_t pid, tid;
 	uint32_t parent_pid;
 	_Atomic uint32_t serial;  /* number of the thread in the recording, from tw_control.next_thread */
@@ -153,19 +156,19 @@ struct tw_slot {
 		uint32_t slack_end;     /* FULL: end of what stands in the slack (0: nothing) */
 	} buffer[TW_BUFFERS];
 	_Atomic uint32_t
-	    claim; /* 1: somebody is about to reserve it, or to say CLEARED. Who is killed just then leaves it so, and the slot unused */
+	    claim; /* 1: somebody is about to reserve it, or to set CLEARED. If that process is killed just then it stays so, and the slot unused */
 	_Atomic uint32_t trace; /* enum tw_slot_trace */
-	/* Tallied threads: bytes of records written, and among them what has been copied to the buffers of the slot, and keyframes. */
+	/* Tallied threads: bytes of records written; those copied to the buffers of the slot; keyframes. */
 	uint64_t written, copied, keyframes;
 	uint64_t
-	    uncounted; /* of those written: bytes that others stand for, which were counted more than once instead (cc/runtime/tally.c) */
-	uint64_t counted_bytes, counted_records; /* by code that trackway cc instrumented: of the buffers that it counted */
+	    uncounted; /* of those written: bytes not counted themselves, which others, counted several times, stand for (cc/runtime/tally.c) */
+	uint64_t counted_bytes, counted_records; /* for code instrumented by trackway cc: of the buffers that it counted */
 	struct tw_slot_signals signals;
 	_Atomic uint32_t ask; /* enum tw_slot_ask */
-	uint64_t mark;        /* where in the thread's own memory tw_slot_mark(serial) stands; written before ACTIVE */
+	uint64_t mark;        /* address of tw_slot_mark(serial) in the thread's own memory; written before ACTIVE */
 };
 
-/* By what stands there the collector tells threads apart that go by the same numbers, each in a namespace of its own. */
+/* This mark distinguishes threads that have the same numbers, each in a PID namespace of its own. */
 static inline uint64_t tw_slot_mark(uint32_t serial)
 {
 	return 0x6b72616d00000000ull | serial;
@@ -176,33 +179,33 @@ static inline uint64_t tw_slot_mark(uint32_t serial)
  * is not.
  */
 enum tw_slot_ask {
-	TW_ASK_CLOSED, /* the thread cannot be asked: it is none of the engine's, or is about to end or to run without it */
+	TW_ASK_CLOSED, /* the thread cannot be asked: it is not the engine's, or is about to end or to run without it */
 	TW_ASK_OPEN,   /* the engine's: it can be asked */
-	TW_ASK_SENT,   /* the collector's: the signal is on its way. The engine makes it OPEN again when it has come */
+	TW_ASK_SENT,   /* set by the collector: the signal is under way. The engine sets OPEN when it has arrived */
 };
 #define TW_ASK_MAGIC 0x77696e646f77ll /* si_value of these signals */
 
-/* What a recorded thread that traces it (ptrace) is to know of a thread without looking into it. */
+/* What a recorded tracer (ptrace) must know of a thread without looking into it. */
 enum tw_slot_trace {
-	TW_TRACE_GOOD = 1,    /* stops at system calls are to be told from others (PTRACE_O_TRACESYSGOOD) */
+	TW_TRACE_GOOD = 1,    /* stops at system calls must be distinguishable from others (PTRACE_O_TRACESYSGOOD) */
 	TW_TRACE_STOPPED = 2, /* it stands in one */
 };
 
-/* In tw_table_state.program: descriptors of a snapshot are in it, so it stays until the recording ends. */
+/* In tw_table_state.program: the table holds descriptors of a snapshot, so it stays until the recording ends. */
 #define TW_TABLE_STAYS 0x80000000u
 
 /* Who has a table. */
 struct tw_table_state {
 	_Atomic uint32_t program; /* serial number; 0: it is free. Taken by compare-and-swap in the engine, freed by the collector */
-	_Atomic uint32_t ending;  /* the collector's: 1: nobody seems to be there any more */
+	_Atomic uint32_t ending;  /* set by the collector: 1: the program seems to have ended */
 };
 
 /* What a table begins with; descriptors follow. */
 struct tw_descriptor_table {
-	_Atomic uint64_t used;        /* bytes of the table that are complete, this included; 0: it has not been used yet */
-	uint32_t number, numbers_end; /* engine side: the numbers that are left of the stretch drawn last */
-	uint32_t entries;             /* and the first entry of windows that is left; 0: as 1 */
-	uint32_t base;                /* the table with the descriptors of the snapshot that the program began with; 0: none */
+	_Atomic uint64_t used;        /* bytes of the table that are complete, including this; 0: not used yet */
+	uint32_t number, numbers_end; /* engine side: the rest of the stretch drawn last */
+	uint32_t entries;             /* and the first unused window entry; 0: as 1 */
+	uint32_t base;                /* the table with the descriptors of the snapshot that the program started with; 0: none */
 	uint32_t claimant;            /* engine side: the store's entry whose claimed numbers it uses, plus 1; 0: none */
 	uint32_t reserved;
 };
@@ -213,9 +216,9 @@ enum tw_control_flags {
 	TW_FLAG_ORDER = 4,     /* time stamps at locked instructions and fences */
 	TW_FLAG_TALLY = 8,     /* plain form: threads count what they execute themselves */
 	TW_FLAG_CALLS = 16,    /* calls of known functions are told */
-	TW_FLAG_LEARN = 32,    /* blocks that run bare are told when they are first come by (LEARNED events) */
-	TW_FLAG_STACK = 64,    /* where recording begins in the middle of the program, the stack is told (STACK events) */
-	TW_FLAG_REST = 128,    /* code that trackway cc has inserted is left out (engine/code/inserted.h) */
+	TW_FLAG_LEARN = 32,    /* bare blocks are told when they are first reached (LEARNED events) */
+	TW_FLAG_STACK = 64,    /* where recording starts in the middle of the program, the stack is recorded (STACK events) */
+	TW_FLAG_REST = 128,    /* code inserted by trackway cc is skipped (engine/code/inserted.h) */
 };
 
 /* Of which facts: tw_control.learn_what. Blocks always are. */
@@ -234,19 +237,20 @@ struct tw_where {
 
 struct tw_window_control {
 	struct tw_where start, stop;
-	_Atomic uint32_t due;     /* bit 0: the start's time has come or its count is reached, bit 1: the stop's */
+	_Atomic uint32_t due;     /* bit 0: the start's time or count has been reached, bit 1: the stop's */
 	_Atomic uint32_t found;   /* bits likewise: the address is known */
 	_Atomic uint32_t opened;  /* how often a process opened its window */
 	uint32_t limited;         /* 1: the stop's time may come whatever the stop is, or without one: recording has a limit */
-	_Atomic uint32_t shut;    /* programs in two versions: 1: a function is waited for at which recording starts */
+	_Atomic uint32_t shut;    /* programs in two versions: 1: waiting for a function at which recording starts */
 	_Atomic uint64_t counted; /* instructions executed before the start, while they count */
 };
 
 /*
- * A budget: instrumentation may cost so much in each period (engine/record/budget.h). An account is one word: the number of the period it is of, in the upper 24 bits,
- * and what has been drawn from it in that period, in ns. Periods are counted from `begun`, by the clock that all processes share (CLOCK_MONOTONIC).
+ * A budget: the permitted cost of instrumentation in each period (engine/record/budget.h). An account is one word:
+ * the number of its period, in the upper 24 bits, and what has been drawn from it in that period, in ns. Periods are
+ * counted from `begun`, by a clock that all processes share (CLOCK_MONOTONIC).
  */
-#define TW_BUDGET_PERIODS 4096u /* of which there are figures at a time: the collector takes them away */
+#define TW_BUDGET_PERIODS 4096u /* with figures at a time: the collector takes them away */
 #define TW_BUDGET_BUCKETS 24u   /* of overshoots: the first is below 1 us, each further one twice as long */
 #define TW_BUDGET_DRAWN   ((1ull << 40) - 1)
 struct tw_budget_period {
@@ -254,58 +258,60 @@ struct tw_budget_period {
 	_Atomic uint64_t enabled; /* ns of CPU time in code that records */
 	_Atomic uint64_t cpu;     /* ns of CPU time of all threads */
 };
-/* How a thread goes from one version of code to the other. All but the first are those of DIME (Arafa, Kashif, Fischmeister), to compare with. */
+/* How a thread switches between versions of code. All but the first are those of DIME (Arafa, Kashif, Fischmeister), for comparison. */
 enum tw_switch {
-	TW_SWITCH_ASYNCHRONOUS,              /* nothing is tested: a timer calls it out of the code */
-	TW_SWITCH_TRACE_VERSION,             /* each fragment tests, in both versions, whether there is something left */
+	TW_SWITCH_ASYNCHRONOUS,              /* no tests: a timer interrupts the code */
+	TW_SWITCH_TRACE_VERSION,             /* each fragment tests, in both versions, whether something is left */
 	TW_SWITCH_TRACE_VERSION_CONDITIONAL, /* the same, but few of the bare fragments do */
-	TW_SWITCH_TRACE_CONDITIONAL,         /* it is looked at when code is translated, and at no other time */
+	TW_SWITCH_TRACE_CONDITIONAL,         /* checked only when code is translated */
 	TW_SWITCHES
 };
-/* Facts that only recordings tell: is it to be recorded what follows on code that is not known? */
+/* Facts that only recordings provide: is what follows unknown code to be recorded? */
 enum tw_budget_seeks {
 	TW_SEEKS_NOTHING, /* bare code tells what it comes by */
 	TW_SEEKS_ALL,     /* nothing is known yet */
-	TW_SEEKS_NEW /* much is known: half of each period's is for where bare code comes by something new, and in the first period all */
+	TW_SEEKS_NEW /* much is known: half of each period's budget is for places where bare code reaches something new, in the first period all of it */
 };
 struct tw_budget_control {
 	uint64_t period;     /* ns; 0: there is no budget */
-	uint64_t budget;     /* ns in each period, or parts of a million of the time that the program would take without instrumentation */
+	uint64_t budget;     /* ns per period, or millionths of the time that the program would take without instrumentation */
 	uint32_t is_share;   /* 1: that */
 	uint32_t per_thread; /* 1: each thread has an account of its own */
-	uint32_t bare;       /* 1: threads stay bare: all that is charged is what they tell (LEARNED events) */
+	uint32_t bare;       /* 1: threads stay bare: only what they tell is charged (LEARNED events) */
 	uint32_t seeks;      /* enum tw_budget_seeks */
 	uint32_t switches;   /* enum tw_switch */
-	uint32_t compiled;   /* 1: the program has been compiled in two versions: the collector sees to it which of them runs */
+	uint32_t compiled;   /* 1: the program was compiled in two versions: the collector switches them */
 	uint64_t begun;
 	_Atomic uint64_t account;
-	_Atomic uint64_t allowance;               /* what of the account may be drawn in its period */
-	_Atomic uint64_t granted;                 /* what has been drawn in it, and is not charged yet */
-	_Atomic uint64_t cpu;                     /* ns of CPU time of all threads, as far as they have told */
+	_Atomic uint64_t allowance;               /* the part of the account that may be drawn in its period */
+	_Atomic uint64_t granted;                 /* drawn in it, and not yet charged */
+	_Atomic uint64_t cpu;                     /* ns of CPU time of all threads, as far as reported */
 	_Atomic uint64_t cpu_then;                /* when the account's period began */
-	_Atomic uint64_t displaced_per_1024;      /* ns that the recorder takes of the program's processors for as many bytes of records */
+	_Atomic uint64_t displaced_per_1024;      /* ns that the recorder takes of the program's processors per 1024 bytes of records */
 	_Atomic uint64_t displaced;               /* ns of that, charged */
 	_Atomic uint64_t owed;                    /* ... for which nothing was left in their period */
 	_Atomic uint64_t opened;                  /* how often a thread began to record */
-	_Atomic uint64_t spent;                   /* how often one stopped recording, or did not begin, since nothing was left */
+	_Atomic uint64_t spent;                   /* how often a thread stopped recording, or did not start, because nothing was left */
 	_Atomic uint64_t behind;                  /* ... since the collector was to catch up first */
 	_Atomic uint64_t waited;                  /* ns for which one waited for the collector, charged */
 	_Atomic uint64_t accounts;                /* periods in which something was drawn, of all accounts */
-	_Atomic uint64_t over[TW_BUDGET_BUCKETS]; /* of these, those in which more was charged than there was, by how much more */
+	_Atomic uint64_t over[TW_BUDGET_BUCKETS]; /* of these, those in which more was charged than available, by the excess */
 	_Atomic uint64_t largest, largest_in;     /* ns, and in which period */
 	struct tw_budget_period of[TW_BUDGET_PERIODS]; /* by the number of the period, modulo this */
 };
 
-/* What the engine has counted. The sum over all rows is what there is, but of what is the most of something: of that the largest. */
+/* Counters of the engine. The total is the sum over all rows, or for maxima the largest. */
 #define TW_COUNT_ROWS 8u
 struct tw_engine_counts {
 	_Alignas(64) _Atomic uint64_t of[TW_COUNTS];
 };
 
 /*
- * Who holds the descriptor lock: in the lower half the number of its slot and 1, or with this bit its pid, if it has no slot. 0: nobody. Its process may be killed meanwhile: then
- * who waits takes it over, if pids tell, or the collector gives it back when it finds that the thread of the slot has died. It may be stopped: if it begins anew then, as the bit
- * says, it is taken over, too. The bits between tell one time that a thread holds it from the next.
+ * Holder of the descriptor lock: in the lower half the number of its slot and 1, or with this bit its pid, if it has
+ * no slot. 0: nobody. If its process is killed, a waiter takes the lock over, if pids are conclusive, or the
+ * collector releases it when it finds that the thread of the slot has died. If it is stopped and will restart its
+ * work, as the bit says, the lock is taken over, too. The bits in between distinguish one time that a thread holds it
+ * from the next.
  */
 #define TW_HOLDS_BY_PID      0x80000000u
 #define TW_HOLDS_RESTARTABLE (1ull << 63)
@@ -322,23 +328,26 @@ static inline uint64_t tw_hold(uint32_t time, uint32_t slot)
 struct tw_control {
 	uint64_t magic;
 	uint32_t version;
-	/* Programs that trackway cc has compiled for another version, and which add 1 here: these three stand in the same place in all of them. */
+	/*
+	 * Programs that trackway cc has compiled for another version, and which add 1 here: these three fields have the same
+	 * place in all versions.
+	 */
 	_Atomic uint32_t refused;
 	_Atomic uint32_t starved; /* threads for which there was no memory */
 	uint32_t format;          /* enum tw_format */
 	uint32_t flags;           /* enum tw_control_flags */
 	int32_t collector_pid;
 	struct tw_sizes sizes;
-	_Atomic uint32_t life;            /* futex word of a robust pthread mutex the collector holds: see tw_channel_collector_alive */
+	_Atomic uint32_t life;            /* futex word of a robust pthread mutex held by the collector: see tw_channel_collector_alive */
 	uint8_t life_rest[60];            /* the rest of that pthread_mutex_t (glibc's begins with its futex word) */
 	_Atomic uint32_t doorbell;        /* futex; the engine adds 1 and wakes whenever there is something to drain */
-	_Atomic uint32_t slots_used;      /* slots from this one on were never reserved: who looks through all slots looks no further */
+	_Atomic uint32_t slots_used;      /* slots from this one on were never reserved: searches stop here */
 	_Atomic uint32_t next_stretch;    /* of fragment numbers: the first one divided by TW_STRETCH */
 	_Atomic uint32_t next_thread;     /* serial numbers of threads, from 0 */
 	_Atomic uint32_t next_program;    /* serial numbers of programs executed */
 	_Atomic uint32_t stays;           /* tables that stay */
 	_Atomic uint64_t described;       /* bytes of descriptors in all tables */
-	uint64_t descriptors_most;        /* and what they may become: a share of the machine's memory */
+	uint64_t descriptors_most;        /* and their limit: a share of the machine's memory */
 	_Atomic uint64_t descriptor_lock; /* held by the engine while a descriptor is appended: see TW_HOLDS_BY_PID */
 	_Atomic uint32_t failure;         /* enum tw_failure: why recording stopped in some process, 0 = it did not */
 	char failure_text[256];
@@ -349,10 +358,13 @@ struct tw_control {
 	uint32_t learn_what; /* with FLAG_LEARN: enum tw_tell */
 	uint32_t learn_log;  /* and by which log: enum tw_region_log (region.h) */
 	uint32_t reserved;
-	uint32_t aliases; /* tags given away that are no addresses; under the descriptor lock */
-	/* A process has asked for a namespace of process numbers: those in slots need not be the collector's. */
+	uint32_t aliases; /* tags assigned that are not addresses; under the descriptor lock */
+	/* A process has asked for a PID namespace: numbers in slots need not be the collector's. */
 	_Atomic uint32_t namespaces;
-	/* A thread of the collector without capabilities, for those who have fewer than it has, and may open the memfd at none but such a thread's: its number, or TW_HOLDER_WANTED. 0: nobody has asked. */
+	/*
+	 * A thread of the collector without capabilities, for processes that have fewer than the collector, and may open the
+	 * memfd only through such a thread: its number, or TW_HOLDER_WANTED. 0: nobody has asked.
+	 */
 	_Atomic uint32_t holder;
 	_Atomic uint32_t barred; /* of `starved`, some could not open the memfd */
 	struct tw_xstate xstate; /* of this machine */
@@ -364,10 +376,10 @@ struct tw_control {
 	struct tw_slot slot[TW_SLOTS];
 	struct tw_table_state table[TW_DESCRIPTOR_TABLES]; /* from table 1 */
 	struct tw_store store;
-	char program[TW_SLOTS][TW_PROGRAM_PATH]; /* what the process whose first thread is in this slot runs; an absolute path */
+	char program[TW_SLOTS][TW_PROGRAM_PATH]; /* program of the process whose first thread is in this slot; an absolute path */
 };
 
-/* Engine side: groups of descriptors that can be used again (engine/record/known.h). */
+/* Engine side: groups of descriptors that can be reused (engine/record/known.h). */
 struct tw_known {
 	uint64_t offset;
 	uint32_t program; /* 0: none */
@@ -377,20 +389,21 @@ struct tw_known {
 enum tw_failure { TW_FAILURE_NONE, TW_FAILURE_ENGINE, TW_FAILURE_CHANNEL, TW_FAILURE_COLLECTOR };
 
 /*
- * Behind it stands a page whose first byte says whether programs in two versions (cc/twice.h) run the one that records. They map it over the byte that their code tests: the
- * collector writes it, and all of them see it. A thread that finds another number than before has been in the plain version meanwhile.
+ * It is followed by a page whose first byte says whether programs in two versions (cc/twice.h) run the recording one.
+ * They map it over the byte that their code tests: the collector writes it, and all of them see it. A thread that
+ * finds another number than before has been in the plain version meanwhile.
  */
 #define TW_SWITCH_AT     ((sizeof(struct tw_control) + TW_PAGE - 1) & ~(uint64_t)(TW_PAGE - 1))
 #define TW_CONTROL_BYTES (TW_SWITCH_AT + TW_PAGE)
 
 struct tw_version_switch {
-	_Atomic uint8_t on; /* 0: the plain version; else 1 to 255, another number each time that recording goes on */
-	/* For code that is known from earlier runs (record --learn): 0: the plain version; else as `on`, or the same some time ago. */
+	_Atomic uint8_t on; /* 0: the plain version; otherwise 1 to 255, another number each time that recording resumes */
+	/* For code known from earlier runs (record --learn): 0: the plain version; otherwise as `on`, or the same some time ago. */
 	_Atomic uint8_t known;
 	_Atomic uint8_t last;    /* that was given */
 	_Atomic uint8_t reason;  /* enum tw_left_out: why it was off last */
 	_Atomic uint64_t closed; /* since when: time stamp counter */
-	_Atomic uint64_t found;  /* when known code came to code that is not: time stamp counter; 0: it did not */
+	_Atomic uint64_t found;  /* when known code reached unknown code: time stamp counter; 0: it did not */
 };
 #define TW_VERSION_KNOWN 1 /* where `known` is */
 
@@ -399,7 +412,7 @@ static inline struct tw_version_switch *tw_channel_switch(const struct tw_contro
 	return (struct tw_version_switch *)((uint8_t *)(uintptr_t)c + TW_SWITCH_AT);
 }
 
-/* Known code has come to code that is not: what is known is recorded, too, until the collector has enough of it. */
+/* Known code has reached unknown code: known code is recorded, too, until the collector has enough of it. */
 static inline void tw_version_switch_found(struct tw_control *c, uint64_t now)
 {
 	struct tw_version_switch *w = tw_channel_switch(c);
@@ -407,7 +420,7 @@ static inline void tw_version_switch_found(struct tw_control *c, uint64_t now)
 	atomic_store(&w->known, atomic_load(&w->on));
 }
 
-/* The version that records, or not, for this reason. `now`: time stamp counter. */
+/* Switches to the recording version, or away from it, for this reason. `now`: time stamp counter. */
 static inline void tw_version_switch_set(struct tw_control *c, int on, enum tw_left_out why, uint64_t now)
 {
 	struct tw_version_switch *w = tw_channel_switch(c);
@@ -438,7 +451,7 @@ static inline void tw_channel_use_slot(struct tw_control *c, uint32_t slot)
 		;
 }
 
-/* Where it must have memory: nothing of the program's can be here. */
+/* Memory that it must have: nothing of the program's can be here. */
 #define TW_ENGINE_PLACE     0x5f000000ull
 #define TW_ENGINE_PLACE_END 0x7fff0000ull
 
@@ -453,7 +466,7 @@ static inline uint64_t tw_buffer_at(const struct tw_sizes *z, uint32_t s, uint32
 	return z->slots_at + s * tw_slot_bytes(z) + (uint64_t)b * TW_BUFFER_STRIDE;
 }
 
-/* And in memory; `base` is where the memfd is mapped, from the control block on. */
+/* And in memory; `base` is the mapping of the memfd, from the control block on. */
 static inline uint8_t *tw_channel_buffer(void *base, uint32_t s, uint32_t b)
 {
 	const struct tw_control *c = (const struct tw_control *)base;
@@ -472,13 +485,13 @@ static inline uint64_t *tw_channel_tally(void *base, uint32_t s)
 	return (uint64_t *)(void *)((uint8_t *)base + c->sizes.tallies_at + s * tw_tally_bytes(&c->sizes));
 }
 
-/* In a traced process its table follows the part that is mapped whole. Where nothing is recorded there is neither that nor buffers. */
+/* In a traced process its table follows the part that is mapped whole. If nothing is recorded there are neither tables nor buffers. */
 static inline uint64_t tw_mapped_bytes(const struct tw_control *c)
 {
 	return c->format == TW_FORMAT_NONE ? c->sizes.slots_at : c->sizes.channel_bytes + c->sizes.table_bytes;
 }
 
-/* Of these so much is mapped from its start on. */
+/* The part of these that is mapped at the start. */
 static inline uint64_t tw_mapped_at_once(const struct tw_control *c)
 {
 	return c->format == TW_FORMAT_NONE ? c->sizes.slots_at : c->sizes.channel_bytes + c->sizes.table_at_once;
@@ -495,7 +508,7 @@ static inline struct tw_descriptor *tw_table_descriptor(struct tw_descriptor_tab
 	return (struct tw_descriptor *)((uint8_t *)table + offset);
 }
 
-/* Where a group of `bytes` goes when the table is used up to `used`. */
+/* Place of a group of `bytes` if the table is used up to `used`. */
 static inline uint64_t tw_table_place(uint64_t used, uint32_t bytes)
 {
 	return used % TW_PART_BYTES + bytes > TW_PART_BYTES ? (used / TW_PART_BYTES + 1) * TW_PART_BYTES : used;
@@ -507,8 +520,8 @@ static inline uint8_t *tw_channel_slack(uint8_t *buffer)
 }
 
 /*
- * The collector holds a robust, process-shared futex lock for as long as it lives; the kernel sets the owner-died bit when it does not
- * (robust_list(7) protocol), so a dead collector is seen without a system call, zombie or not.
+ * The collector holds a robust, process-shared futex lock for as long as it lives. When it dies the kernel sets the
+ * owner-died bit (robust_list(7) protocol), so a dead collector is detected without a system call, zombie or not.
  */
 static inline int tw_channel_collector_alive(const struct tw_control *c)
 {
@@ -527,7 +540,10 @@ static inline int tw_channel_collector_alive(const struct tw_control *c)
 #define TW_ENV_CHANNEL "TRACKWAY_CHANNEL="
 #define TW_ENV_PROGRAM "TRACKWAY_PROGRAM="
 
-/* With the channel's path behind it the abstract name of a socket at which instrumented programs say that they cannot open it: each in one datagram, its path. */
+/*
+ * Followed by the channel's path: the abstract name of a socket at which instrumented programs report that they
+ * cannot open the channel: one datagram each, with their path.
+ */
 #define TW_BARRED "trackway"
 
 #endif

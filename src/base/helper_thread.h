@@ -1,5 +1,5 @@
 /*
- * Threads of a tool's own, which get no signals: these are for the thread that began.
+ * A tool's own threads, which get no signals: these are for the initial thread.
  */
 #ifndef TW_HELPER_THREAD_H
 #define TW_HELPER_THREAD_H
@@ -10,8 +10,9 @@
 int tw_helper_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /*
- * The calling thread, and those it starts, give their processor to whoever wants it: of two threads that a budget's program has to make way for, what empties buffers comes before what encodes them.
- * It cannot be taken back. Where the system refuses, all goes on as before.
+ * The calling thread, and those it starts, yield their processor to others. There are two levels: of two threads that
+ * make way for a program with a budget, the one that empties buffers precedes the one that encodes them. It cannot be
+ * undone. If the system refuses, everything continues as before.
  */
 enum tw_priority { TW_PRIORITY_LOW, TW_PRIORITY_LOWEST };
 void tw_helper_thread_yield(enum tw_priority to);

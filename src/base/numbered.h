@@ -1,6 +1,6 @@
 /*
- * Tables of items by fragment number, as far as there are fragments: a row for each upper half, made when it is first wanted. Numbers are drawn in
- * stretches (channel.h), and whole stretches can be forgotten: their items are zeros again and take no memory.
+ * Tables of items by fragment number: a row for each upper half, made when first needed. Numbers are drawn in
+ * stretches (channel.h), and whole stretches can be forgotten: their items are zero again and take no memory.
  *
  * One thread adds and forgets; others may look at items that stay.
  */
@@ -13,10 +13,10 @@
 
 enum { TW_NUMBERED_ROW = 65536 };
 
-/* All zeros but for `item`, its bytes: a multiple of 8, so that stretches are whole pages; and for `fill`, if need be. */
+/* All zeros except `item`, its size: a multiple of 8, so that stretches are whole pages; and `fill`, if needed. */
 struct tw_numbered {
 	size_t item;
-	uint64_t fill;                      /* what new rows are full of, eight bytes each; if it is not 0, nothing is forgotten */
+	uint64_t fill;                      /* initial contents of rows, eight bytes each; if not 0, nothing is forgotten */
 	uint32_t n_rows;                    /* that there have been... */
 	uint16_t upper[TW_NUMBERED_ROW];    /* ...of which upper halves */
 	void *row[TW_NUMBERED_ROW];         /* NULL: there is none */
@@ -25,7 +25,7 @@ struct tw_numbered {
 
 void tw_numbered_free(struct tw_numbered *t);
 
-/* The row of an upper half, all zeros, or `fill`, if it is new. NULL: no memory. */
+/* The row of an upper half; if new, all zeros, or `fill`. NULL: no memory. */
 void *tw_numbered_add_row(struct tw_numbered *t, uint32_t upper);
 
 /* Forgets the stretch that begins at number `first`, which is not forgotten yet. */

@@ -1,6 +1,7 @@
 /*
- * Regions of code that have been told, by the logs of DIME* (learn/log.h), in the table of told.h in the place of facts: for `hash` a key for each address that a block begins at, for `tree` and
- * `merging`, which know ranges, the bytes that are in one. An entry is for 32 bytes of a module: in its upper half what tells it from others, in its lower half a bit for each byte.
+ * Regions of code that have been told, by the logs of DIME* (learn/log.h), in the table of told.h in place of facts.
+ * For `hash` a key for each start address of a block; for `tree` and `merging`, which use ranges, the bytes that are
+ * in one. An entry covers 32 bytes of a module: its upper half is a key, its lower half a bit for each byte.
  *
  * Both sides of the channel include this; entries are changed by one atomic operation.
  */
@@ -24,7 +25,7 @@ static inline uint64_t tw_region_start(struct tw_told_place at)
 	return tw_told_mix(tw_told_mix(tw_told_mix(at.module, at.offset), 3), 0) | 1;
 }
 
-/* The entry for a place whose part under `mask` is `key`, or a free one; NULL: there is no room. */
+/* The entry whose part under `mask` is `key`, or a free one; NULL: there is no room. */
 static inline uint64_t *tw_region_find(struct tw_region_table t, struct tw_told_place at, uint64_t key, uint64_t mask)
 {
 	for (uint32_t k = 0; k < TW_TOLD_PROBES; k++) {
@@ -36,7 +37,7 @@ static inline uint64_t *tw_region_find(struct tw_region_table t, struct tw_told_
 	return 0;
 }
 
-/* Which of the bytes of [at, at + n), which are within one entry, are known: as bits. With `add` all are from now on. */
+/* Mask of the known bytes of [at, at + n), which are within one entry. With `add` all are known from now on. */
 static inline uint32_t tw_region_bits(struct tw_region_table t, struct tw_told_place at, uint32_t wanted, int add)
 {
 	const uint64_t upper = 0xffffffff00000000ull;

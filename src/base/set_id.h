@@ -1,13 +1,14 @@
 /*
  * Programs that are set-uid or set-gid.
  *
- * A recorded program runs with the rights of who runs it, so one that would have others cannot be recorded as it is. Most that root runs have no others: the file's owner and group are who it is already. Then
- * the bits change nothing, but that the kernel takes some flags of the personality away.
+ * A recorded program runs with the rights of the user who runs it, so one that would change them cannot be recorded
+ * as it is. For most such programs that root runs nothing changes: the file's owner and group are root already. Then
+ * the bits have no effect, except that the kernel clears some flags of the personality.
  */
 #ifndef TW_SET_ID_H
 #define TW_SET_ID_H
 
-/* What execve of a file of this mode would change; NULL: nothing. The user, group and personality are those of the process. */
+/* What execve of a file with this mode would change; NULL: nothing. The user, group and personality are those of the process. */
 static inline const char *tw_set_id_changes(unsigned mode, unsigned owner, unsigned group, unsigned euid, unsigned egid,
                                             unsigned personality)
 {

@@ -1,6 +1,7 @@
 /*
- * How large the channel and the engine are: all that the machine's address space allows, or, where whoever runs `trackway record` cannot raise a limit on memory or on
- * the size of files, less: a smaller arena, fewer slots and buffers, one program's descriptors in less memory. Chosen once, before the channel is made, and kept in it.
+ * Sizes of the channel and the engine: all that the machine's address space allows, or, if a limit on memory or file
+ * sizes cannot be raised, less: a smaller arena, fewer slots and buffers, less memory for the descriptors of a single
+ * program. Chosen once, before the channel is made, and stored in it.
  *
  * Freestanding: the engine includes this header.
  */
@@ -23,9 +24,9 @@ struct tw_sizes {
 	uint64_t cache_bytes, stubs_bytes, heap_bytes; /* of the arena */
 	/* Where the parts of the memfd are, and its size. The first of them, up to channel_bytes, is mapped by all. */
 	uint64_t known_at, claims_at, slots_at, tallies_at, channel_bytes, store_at, tables_at, memfd_bytes;
-	/* What the engine takes of a process's memory, as the kernel's limits count it: all of it, and what is private and writable. */
+	/* What the engine takes of a process's memory, as the kernel's limits count it: everything, and the private writable part. */
 	uint64_t space, data;
-	/* Limits from these on are the program's own, and the engine is within them; TW_UNLIMITED: none is. */
+	/* Limits at or above these are the program's own, and include the engine; TW_UNLIMITED: there is none. */
 	uint64_t within_space, within_data;
 };
 

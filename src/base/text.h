@@ -9,7 +9,7 @@
 
 struct tw_text {
 	int fd;    /* -1: keep all of it */
-	int error; /* errno of the first write that failed; from then on text is discarded. ENOMEM if there is no memory */
+	int error; /* errno of the first failed write; from then on text is discarded. ENOMEM if there is no memory */
 	char *bytes;
 	size_t n, room;
 };

@@ -1,5 +1,6 @@
 /*
- * System calls that wait for some time and that the kernel does not go on with by itself when they are broken off: what is left of the time has to be given them anew.
+ * System calls with a timeout that the kernel does not resume by itself after an interruption: they must be repeated
+ * with the time that is left.
  *
  * Freestanding: the engine includes this header.
  */
@@ -33,7 +34,7 @@ static inline const struct tw_timed_call *tw_timed_find(uint64_t number)
 	return 0;
 }
 
-/* A time, less so much; one that is negative is for ever. */
+/* A time less this much; a negative time means for ever. */
 static inline int64_t tw_timed_less(int64_t from, uint64_t by)
 {
 	return from < 0 || by >> 62 ? from : from > (int64_t)by ? from - (int64_t)by : 0;

@@ -1,5 +1,6 @@
 /*
- * Large objects that are all zeros and mostly stay so: they take memory only where they are touched. calloc clears what the heap had in use before, and so touches all of it.
+ * Large objects that are all zeros and mostly stay so: they take memory only where they are touched. (calloc clears
+ * what the heap had in use before, and so touches all of it.)
  *
  * By any thread.
  */
@@ -14,7 +15,7 @@ void *tw_zeros_new(size_t bytes);
 /* `zeros` may be NULL; or whatever else has been mapped. */
 void tw_zeros_free(void *zeros, size_t bytes);
 
-/* The process is about to end: what is freed from now on is left to that, which costs less than to unmap one after the other. */
+/* The process is about to end: memory freed from now on is left to that, which costs less than unmapping each piece. */
 void tw_zeros_leave(void);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * The collector in a process of its own, aside of the one that the user started (record --wait=first): that one, the foreground, starts the program, is its
- * parent, and can end when the program does, while what the program left behind is recorded on.
+ * Running the collector in a process of its own, aside from the one that the user started (record --wait=first). The
+ * latter, the foreground, starts the program, is its parent, and may end when the program does, while recording of
+ * what the program left behind continues.
  *
- * The process aside is in a session of its own, so that neither a terminal nor who signals the foreground's group reaches it. It has the foreground's
- * standard streams until it is left alone, and none of its other files. SIGTERM, SIGHUP, SIGINT and SIGQUIT, which only somebody who means it can
- * send, stop the recording.
+ * The aside process has its own session, so neither a terminal nor a signal to the foreground's group reaches it. It
+ * has the foreground's standard streams until it is left alone, and none of its other files. SIGTERM, SIGHUP, SIGINT
+ * and SIGQUIT, which can only be sent deliberately, stop the recording.
  */
 #ifndef TW_ASIDE_H
 #define TW_ASIDE_H
@@ -26,22 +27,25 @@ struct tw_aside_end {
 
 enum { TW_ASIDE_PATH = 64 };
 
-/* Makes the process aside. Returns in both, with 0, or the errno for which it cannot be made. While this process has one thread. */
+/* Creates the aside process. Returns in both, with 0, or with the errno of the failure. While this process has one thread. */
 int tw_aside_begin(struct tw_aside *a);
 
 /*
- * Aside: the channel can be opened at `path`; waits for the end of the program. From now on `stop(context)` is called for the signals above, in the
- * handler. A foreground that is killed is taken for a program that has ended well.
+ * Aside: the channel can be opened at `path`; waits for the end of the program. From now on `stop(context)` is called
+ * for the signals above, in the handler. A foreground that is killed counts as a program that ended well.
  */
 void tw_aside_serve(struct tw_aside *a, const char *path, void (*stop)(void *context), void *context, struct tw_aside_end *end);
 
 /* Aside: the foreground may end. The standard streams are closed. */
 void tw_aside_leave(struct tw_aside *a);
 
-/* Foreground: where to open the channel. -1, or the exit status of a process aside that could not begin. */
+/* Foreground: where to open the channel. -1, or the exit status of an aside process that could not start. */
 int tw_aside_path(struct tw_aside *a, char path[TW_ASIDE_PATH]);
 
-/* Foreground: the program has ended. Waits until the process aside has too, and returns its exit status, or until it may be left alone: 0. */
+/*
+ * Foreground: the program has ended. Waits until the aside process has ended, too, and returns its exit status; or
+ * until it may be left alone: 0.
+ */
 int tw_aside_end(struct tw_aside *a, const struct tw_aside_end *end);
 
 /* Foreground: stops the recording. From a signal handler too. */

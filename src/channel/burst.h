@@ -1,4 +1,7 @@
-/* When programs in two versions run the one that records (base/channel.h: tw_channel_switch): within the window of times, and of that in bursts, if those are asked for. */
+/*
+ * When programs in two versions run the recording one (base/channel.h: tw_channel_switch): within the time window,
+ * and in bursts within that, if requested.
+ */
 #ifndef TW_BURST_H
 #define TW_BURST_H
 
@@ -9,7 +12,7 @@ struct tw_burst {
 	uint64_t on, every;
 };
 
-/* Is it on, so long after the window has opened? *next becomes no more than the time until that changes. */
+/* Is it on, this long after the window opened? *next becomes at most the time until that changes. */
 static inline int tw_burst_is_on(const struct tw_burst *b, uint64_t passed, uint64_t *next)
 {
 	if (!b->every)

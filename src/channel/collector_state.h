@@ -1,6 +1,7 @@
 /*
- * The collector's own state, which its sources share: drain (slots and their buffers), channel_file (the memory that it shares with the engines) and collector (the loop, beginning and end).
- * Nobody else includes this. It is the collecting thread's from when that begins until it ends, but for what is atomic.
+ * The collector's own state, shared by its sources: drain (slots and their buffers), channel_file (the memory shared
+ * with the engines) and collector (the loop, start and end). Not to be included elsewhere. It belongs to the
+ * collecting thread from its start to its end, except for what is atomic.
  */
 #ifndef TW_COLLECTOR_STATE_H
 #define TW_COLLECTOR_STATE_H
@@ -26,11 +27,11 @@ struct tw_drained {
 	uint32_t sequence;
 	uint64_t insns, blocks, refs;
 	struct tw_demux_stop stop;    /* where recording stops at a count */
-	uint64_t emptied[TW_BUFFERS]; /* when each buffer was last given back, or the thread began */
+	uint64_t emptied[TW_BUFFERS]; /* when each buffer was last returned, or when the thread started */
 	uint8_t times[TW_BUFFERS];    /* how often each was taken without being mapped */
 	int told;                     /* the analyzers that run along know it */
-	uint32_t ready;               /* bits of those that have their memory before the thread comes to them (make_ready) */
-	uint64_t freed;               /* when the slot came free; 0: its buffers have no memory */
+	uint32_t ready;               /* mask of those whose memory is ready before the thread reaches them (make_ready) */
+	uint64_t freed;               /* when the slot became free; 0: its buffers have no memory */
 	struct tw_seen seen;
 	struct tw_overdue overdue;
 	uint32_t delay_of; /* tid */
@@ -38,7 +39,10 @@ struct tw_drained {
 	struct tw_thread_info info;
 };
 
-/* What the recorder has taken of the program's processors of late (displaced.h), in ns, and for how many bytes of records; and what there was of both when it looked last. */
+/*
+ * What the recorder has recently taken of the program's processors (displaced.h), in ns, and for how many bytes of
+ * records; and both totals when it last looked.
+ */
 struct tw_displaced {
 	uint64_t taken, bytes;
 	uint64_t own, written;
@@ -57,7 +61,7 @@ struct tw_collector {
 	int yields;      /* its threads have a low priority while the program runs */
 	uint8_t *base;
 	struct tw_control *control;
-	char path[64], bare_path[64]; /* of the memfd, as this process has it; as the holder has it, once it has been asked for */
+	char path[64], bare_path[64]; /* of the memfd, through this process; through the holder, once that has been asked for */
 	struct tw_demux *demux;
 	struct tw_expand *expand; /* NULL: buffers are of the plain form */
 	uint64_t stop_at;         /* instructions recorded after which nothing more is; UINT64_MAX: none */
@@ -69,10 +73,10 @@ struct tw_collector {
 	struct tw_descriptor_tables *tables;
 	pthread_t thread_id, giver;
 	int has_giver;   /* output and spool are the giver's, */
-	int drops_spool; /* which all that was in it has been encoded of */
+	int drops_spool; /* whose contents have all been encoded */
 	sem_t ready, done;
 	_Atomic int ended;    /* the program has been waited for */
-	_Atomic int stopping; /* what still runs is not waited for; how often that was asked for */
+	_Atomic int stopping; /* what still runs is not waited for; how often that was requested */
 	uint32_t next_check;  /* slot */
 	uint64_t started;     /* when, in ns */
 	uint64_t most_bytes, most_ns;

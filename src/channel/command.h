@@ -1,6 +1,7 @@
 /*
- * What a command line names: the ELF file the kernel would run for it, and the arguments that file would get. The engine starts ELF
- * files only, so PATH and `#!` lines are resolved here, as execvp(3) and the kernel do; what neither knows how to run is left to /bin/sh, as execvp does.
+ * Resolving a command line: the ELF file that the kernel would run for it, and that file's arguments. The engine
+ * starts ELF files only, so PATH and `#!` lines are resolved here, as in execvp(3) and the kernel; what neither can
+ * run is left to /bin/sh, as execvp does.
  */
 #ifndef TW_COMMAND_H
 #define TW_COMMAND_H
@@ -9,14 +10,14 @@
 
 struct tw_command {
 	char *path;  /* the ELF file */
-	char *name;  /* what the process is called: the base name of the file that was executed, which may be a script */
+	char *name;  /* the process name: the base name of the executed file, which may be a script */
 	char **argv; /* what it gets, NULL-terminated */
 	int argc;
-	int wants_place_of_engine; /* it is linked to stand there (TW_ENGINE_PLACE), and can only run natively */
+	int wants_place_of_engine; /* it is linked to the engine's address (TW_ENGINE_PLACE), and can only run natively */
 	char why[512];             /* one sentence, if it cannot be run */
 };
 
-/* Exit statuses of shells for commands that cannot be run. */
+/* Exit statuses that shells use for commands that cannot be run. */
 enum { TW_COMMAND_CANNOT = 126, TW_COMMAND_MISSING = 127 };
 
 /* Resolves argv[0..argc-1], argc >= 1. Returns 0, or TW_COMMAND_CANNOT or TW_COMMAND_MISSING with `why` set. Free *p in either case. */

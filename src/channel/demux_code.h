@@ -1,6 +1,7 @@
 /*
- * Machine code for the demultiplexer: for each frequent plain fragment a piece that takes one record of it. How long the record is, is a constant there, so
- * that the processor goes on with the next one before it has looked anything up. Any number of threads may run it and add to it.
+ * Machine code for the demultiplexer: for each frequent plain fragment a piece of code that takes one of its records.
+ * The length of the record is a constant there, so the processor can continue with the next one before looking
+ * anything up. Any number of threads may run it and add to it.
  */
 #ifndef TW_DEMUX_CODE_H
 #define TW_DEMUX_CODE_H
@@ -11,7 +12,7 @@
 /* A part of a buffer being walked, and where what is in it goes. */
 struct tw_demux_plain {
 	const uint8_t *p;     /* the next record */
-	const uint8_t *limit; /* records that begin behind this are not taken: TW_DEMUX_CODE_MARGIN before the end of the part */
+	const uint8_t *limit; /* records that start after this are not taken: TW_DEMUX_CODE_MARGIN before the end of the part */
 	uint16_t *c;          /* room as for any buffer */
 	uint64_t *m;
 	uint64_t insns_blocks; /* sums, in halves: insns, blocks << 32; */
@@ -33,14 +34,14 @@ struct tw_demux_code;
 struct tw_demux_code *tw_demux_code_new(void); /* NULL: no memory */
 void tw_demux_code_free(struct tw_demux_code *c);
 
-/* Goes on to a record without code, or to the limit. */
+/* Continues to a record without code, or to the limit. */
 void tw_demux_code_run(struct tw_demux_code *c, struct tw_demux_plain *w);
 
-/* The fragments of this stretch of numbers do not run any more. */
+/* The fragments of this stretch of numbers no longer run. */
 void tw_demux_code_forget(struct tw_demux_code *c, uint32_t first);
 void tw_demux_code_forget_one(struct tw_demux_code *c, uint32_t number);
 
-/* A plain fragment, the record of which is `head` bytes and n values, has run once more without code. */
+/* A plain fragment, whose record is `head` bytes and n values, has run once more without code. */
 void tw_demux_code_ran(struct tw_demux_code *c, uint32_t number, unsigned head, unsigned n, const struct tw_demux_sums *each);
 
 #endif

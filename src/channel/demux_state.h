@@ -1,6 +1,7 @@
 /*
- * The demultiplexer's own state, which its sources share: the table of fragments (demux_table), the walk through one buffer (demux_walk, demux_sums, demux_stop), and who walks (demux_buffer, demux_encode, demux_count,
- * demux_torn). Nobody else includes this.
+ * The demultiplexer's own state, shared by its sources: the table of fragments (demux_table), the walk through one
+ * buffer (demux_walk, demux_sums, demux_stop), and its users (demux_buffer, demux_encode, demux_count, demux_torn).
+ * Not to be included elsewhere.
  */
 #ifndef TW_DEMUX_STATE_H
 #define TW_DEMUX_STATE_H
@@ -17,15 +18,16 @@ struct tw_demux_entry {
 	uint8_t head; /* bytes of the record before the values */
 	uint8_t known;
 	uint8_t plain;   /* known, and every execution counts the same */
-	uint8_t is_loop; /* likewise, but the record stands for as many as its first value says */
+	uint8_t is_loop; /* likewise, but the record stands for as many executions as its first value says */
 	uint8_t ran;     /* in a buffer that was not only counted */
 	const struct tw_descriptor *descriptor;
 };
 
 /*
- * For counting without keeping: how long the record of a plain fragment is (0: not plain), and how often it has run since the last tally. Small, because
- * large programs have several hundred thousand fragments, and all of them run: sums that become too large are moved to the tally. Numbers that
- * follow one another in a loop would wait for one another's sums, so neighbours have sums of their own.
+ * For counting without keeping: the length of a plain fragment's record (0: not plain), and how often it has run
+ * since the last tally. Small, because large programs have several hundred thousand fragments, and all of them run:
+ * sums that become too large are moved to the tally. Numbers that follow one another in a loop would wait for each
+ * other's sums, so neighbours have different sums.
  */
 enum { SUMS = 3, SUM_FULL = 0x8000 };
 enum { NUMBER_BYTES = 2 }; /* of a record that is nothing but its number */
@@ -37,11 +39,11 @@ struct tw_demux_counter {
 struct tw_demux {
 	int count_refs;
 	struct tw_numbered entries;          /* struct tw_demux_entry */
-	struct tw_numbered counters;         /* struct tw_demux_counter; a row is made when first counted in */
+	struct tw_numbered counters;         /* struct tw_demux_counter; a row is made at the first count in it */
 	struct tw_demux_code *code;          /* of plain fragments; NULL: none can be made */
-	const struct tw_demux_entry *no_row; /* none of it is known: for an upper half without any fragment */
+	const struct tw_demux_entry *no_row; /* no entry is known: for an upper half without any fragment */
 	struct tw_totals tally;
-	uint32_t n_tags[TW_NUMBERED_ROW]; /* of each upper half: one more than the highest lower half that is described */
+	uint32_t n_tags[TW_NUMBERED_ROW]; /* of each upper half: one more than the highest described lower half */
 };
 
 /* Walks one buffer. A record is read from `p`; `end` is where the part (data or slack) ends. */
@@ -62,7 +64,7 @@ struct tw_demux_walk {
 	struct tw_chunk *chunk;
 	size_t encoded;             /* tags that were in c, and have been encoded */
 	uint64_t time;              /* of the last event that has one */
-	struct tw_demux_stop *stop; /* each record is looked at: it stops in this buffer, or has stopped before; else NULL */
+	struct tw_demux_stop *stop; /* check each record: recording stops in this buffer, or has stopped before; otherwise NULL */
 };
 
 static inline const struct tw_demux_entry *tw_demux_row(const struct tw_demux *d, uint32_t upper)

@@ -1,5 +1,6 @@
 /*
- * What one execution counts, by its operations, where its entry in the table does not say it: dynamic ones, loops, and those that stopped early.
+ * Counts of one execution, from its operations, if its table entry does not have them: dynamic ones, loops, and those
+ * that stopped early.
  */
 #ifndef TW_DEMUX_SUMS_H
 #define TW_DEMUX_SUMS_H

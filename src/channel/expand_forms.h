@@ -1,4 +1,4 @@
-/* The two forms that are expanded: what their buffers have is told in expand.h. */
+/* The two forms that are expanded: expand.h describes their buffers. */
 #ifndef TW_EXPAND_FORMS_H
 #define TW_EXPAND_FORMS_H
 

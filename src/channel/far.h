@@ -1,7 +1,8 @@
 /*
- * Buffers that the collector reads and clears by system calls, so that it comes to none of their pages. On a virtual machine whose page tables the host follows step by step a process pays
- * 20 us for each page that it reads and then writes for the first time, 6 ms for a buffer, and all buffers of a program that soon ends are such; elsewhere memory that is mapped is the
- * faster way from the start.
+ * Buffers that the collector reads and clears by system calls, so that it touches none of their pages. On a virtual
+ * machine whose page tables the host maintains, a process pays 20 us for each page that it first reads and then
+ * writes for the first time, 6 ms per buffer, and for a short program this applies to all buffers. Elsewhere mapped
+ * memory is faster from the start.
  *
  * By one thread at a time.
  */
@@ -10,7 +11,7 @@
 
 #include <stdint.h>
 
-enum { TW_FAR_TIMES = 16 }; /* a buffer is worth being mapped when it comes the next time */
+enum { TW_FAR_TIMES = 16 }; /* a buffer is worth mapping when it comes the next time */
 
 struct tw_far {
 	uint8_t *room; /* NULL: there is none */
@@ -28,13 +29,13 @@ struct tw_far_buffer {
 void tw_far_begin(struct tw_far *f);
 void tw_far_end(struct tw_far *f);
 
-/* What of a buffer has been used, in memory of the collector's own, with the slack behind it as it is there. NULL: it cannot be had. */
+/* The used part of a buffer, in memory of the collector's own, followed by the slack as in the buffer. NULL: not possible. */
 uint8_t *tw_far_read(struct tw_far *f, const struct tw_far_buffer *b, uint32_t bytes, uint32_t slack_end);
 
-/* So many bytes of one file to another one. TW_ERR_SYSTEM: fewer. */
+/* Copies this many bytes from one file to another. TW_ERR_SYSTEM: fewer. */
 int tw_far_copy(const struct tw_far *f, int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes);
 
-/* Zeros in what of a buffer has been used, as tw_clear_buffer (clear.h) has it. TW_ERR_SYSTEM. */
+/* Zeroes the used part of a buffer, as tw_clear_buffer (clear.h) defines it. TW_ERR_SYSTEM. */
 int tw_far_clear(const struct tw_far_buffer *b, uint32_t bytes, uint32_t slack_end);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * The feed: what the collector gives to a process of analyzers (src/live/), as it comes. Streams of buffers lie in memory that both have; all else goes through
- * a socket: blocks, as they would stand in a recording's code file; threads that programs began with; where a buffer's streams are; and how it all ended. Back come the numbers of the buffers
- * that have been looked at.
+ * The feed: what the collector passes to a process of analyzers (src/live/), as it arrives. Streams of buffers are in
+ * memory shared by both. Everything else goes through a socket: blocks, as in a recording's code file; first threads
+ * of programs; where a buffer's streams are; and how it all ended. The numbers of processed buffers come back.
  *
- * The other process is not trusted to live: when it is gone nothing more is sent, and every buffer counts as looked at.
+ * The other process may die: then nothing more is sent, and every buffer counts as processed.
  */
 #ifndef TW_FEED_H
 #define TW_FEED_H
@@ -40,7 +40,10 @@ struct tw_feed_end {
 
 struct tw_feed;
 
-/* Makes the memory and the socket; the process that is forked then takes its end with tw_feed_other, the collector closes that with tw_feed_own. */
+/*
+ * Makes the memory and the socket; the process that is then forked takes its end by tw_feed_other, the collector
+ * closes that end by tw_feed_own.
+ */
 int tw_feed_new(struct tw_feed **out);
 void tw_feed_free(struct tw_feed *f);
 int tw_feed_other(struct tw_feed *f); /* the socket */
@@ -61,7 +64,7 @@ int tw_feed_chunk(struct tw_feed *f, unsigned job, const struct tw_chunk *chunk,
 /* Waits for the next buffer that comes back. -1: none will any more. */
 int tw_feed_returned(struct tw_feed *f);
 
-/* All have come back: has tw_feed_returned, in another thread, say so. */
+/* All have come back: makes tw_feed_returned, in another thread, report that. */
 void tw_feed_all_returned(struct tw_feed *f);
 
 /* ---- the other side ---- */

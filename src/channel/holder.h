@@ -1,6 +1,7 @@
 /*
- * The holder: a thread of the collector that has given up its capabilities. Under /proc a process may open what another has open only if it has all capabilities of that one; of
- * a collector that root has started, a program that drops its own (the sandbox of a browser) could not open the channel any more. It can as the holder has it.
+ * The holder: a thread of the collector that has given up its capabilities. Under /proc a process may open what
+ * another has open only if it has all capabilities of that one. If root started the collector, a program that drops
+ * its capabilities (the sandbox of a browser) could no longer open the channel. It can through the holder.
  */
 #ifndef TW_HOLDER_H
 #define TW_HOLDER_H
@@ -9,7 +10,7 @@
 
 struct tw_holder;
 
-/* Begins if somebody has asked for one; then, and if it has begun already, returns it. NULL: there is none. */
+/* Starts one if somebody has asked for it, and returns it, or the one that was started before. NULL: there is none. */
 struct tw_holder *tw_holder_look(struct tw_control *control, struct tw_holder *holder);
 
 /* Accepts NULL. */

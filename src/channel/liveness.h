@@ -1,6 +1,6 @@
 /*
- * Whether a traced thread is gone without a word: the collector asks /proc, where a process in a namespace of its own has another number than the one it
- * knows itself by.
+ * Has a traced thread vanished without notice? The collector looks in /proc, where a process in its own PID namespace
+ * has another number than the one it knows.
  */
 #ifndef TW_LIVENESS_H
 #define TW_LIVENESS_H
@@ -15,11 +15,11 @@ struct tw_seen {
 	int certain;       /* its memory told that they are these */
 	int dead;          /* its process has died, with this status: */
 	int32_t wait_status;
-	char state;   /* as /proc tells it: R runs; 0: it could not be seen */
+	char state;   /* state from /proc: R runs; 0: unknown */
 	uint64_t cpu; /* time it has computed, in clock ticks */
 };
 
-/* The same of a thread that knows itself by `own`, until it has been looked for. */
+/* The same for a thread that knows itself as `own`, until it has been looked up. */
 static inline uint32_t tw_seen_pid(const struct tw_seen *seen, uint32_t own)
 {
 	return seen->pid ? seen->pid : own;
@@ -31,8 +31,9 @@ static inline uint32_t tw_seen_tid(const struct tw_seen *seen, uint32_t own)
 }
 
 /*
- * 1: the thread that has this slot, ACTIVE or RESERVED, runs no more, or executes another program without the engine. Where it was the last of its
- * process, how that ended is noted in *seen. `channel`: inode of the memfd; `namespaces`: tw_control's.
+ * 1: the thread that has this slot, ACTIVE or RESERVED, no longer runs, or executes another program without the
+ * engine. If it was the last of its process, *seen notes how that ended. `channel`: inode of the memfd; `namespaces`:
+ * tw_control's.
  */
 int tw_thread_has_ended(const struct tw_slot *slot, ino_t channel, int namespaces, struct tw_seen *seen);
 

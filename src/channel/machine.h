@@ -1,5 +1,5 @@
 /*
- * The machine that records: what a recording says about it, and what it has.
+ * The recording machine: what a recording says about it, and its resources.
  */
 #ifndef TW_MACHINE_H
 #define TW_MACHINE_H
@@ -9,7 +9,7 @@
 
 #include <time.h>
 
-/* Which machine it is, and since when it runs. 0: the kernel does not say. */
+/* Which machine it is, and since when it has been running. 0: the kernel does not say. */
 int tw_machine_identify(struct tw_machine_id *id);
 
 /* Layout of the extended state, from CPUID leaf 0xD and XCR0. */
@@ -21,19 +21,19 @@ void tw_machine_cpu(char name[64]);
 /* Bytes of memory: what the machine has, or this process may take. */
 uint64_t tw_machine_memory(void);
 
-/* Bytes of memory that are free, or as good as, also for this process's control group. */
+/* Bytes of memory that are free, or reclaimable, also within this process's control group. */
 uint64_t tw_machine_free(void);
 
 /* Processors that this process may run on; at least 1. */
 unsigned tw_machine_processors(void);
 
-/* Whether the time stamp counter goes at one rate in all states of the processor, on all of its cores. */
+/* Does the time stamp counter run at a constant rate in all processor states, on all cores? */
 int tw_machine_tsc_invariant(void);
 
 /* CLOCK_MONOTONIC, in ns. */
 uint64_t tw_machine_ns(void);
 
-/* So many ms from now by CLOCK_REALTIME, as what waits for semaphores and conditions wants it. */
+/* This many ms from now by CLOCK_REALTIME, for waits on semaphores and conditions. */
 struct timespec tw_machine_deadline(unsigned ms);
 
 /* The time stamp counter and CLOCK_MONOTONIC_RAW, in ns, at one moment. */

@@ -1,5 +1,6 @@
 /*
- * A job: what one buffer held, on its way from the drain loop to the chunk that it becomes part of. It is taken and put (output_queue.h), and free again when that chunk is written.
+ * A job: the contents of one buffer, on their way from the drain loop to the chunk they become part of. It is taken
+ * and put (output_queue.h), and free again when that chunk is written.
  */
 #ifndef TW_OUTPUT_JOB_H
 #define TW_OUTPUT_JOB_H
@@ -10,11 +11,11 @@ struct tw_told;
 
 enum { TW_CHUNK_BUFFERS = 128, TW_FIRST_BUFFERS = 8, TW_OUTPUT_LANES = 8 };
 
-/* What a disk that fills, or a collector that is killed, may cost: with what buffers hold, half a second. */
+/* What a full disk, or a killed collector, may cost: half a second, with what buffers hold. */
 #define TW_CHUNK_NS 250000000ull
 
 struct tw_job {
-	struct tw_chunk chunk; /* its arrays have the room tw_demux_buffer needs; its sequence is the output's to set */
+	struct tw_chunk chunk; /* its arrays have the room that tw_demux_buffer needs; the output sets its sequence */
 	struct tw_thread_info thread;
 	int dead;            /* 1: the chunk is the last of a process that is known to have died, with */
 	int32_t wait_status; /*   this status, as from waitpid(2) */
@@ -22,13 +23,13 @@ struct tw_job {
 	int holders;          /* a lane, and the feed */
 	_Atomic int fed;      /* the feed has it */
 	uint32_t id;          /* of the chunk it becomes part of */
-	uint64_t put;         /* as which it was put; 0: it is not under way */
+	uint64_t put;         /* its number in the order of puts; 0: not under way */
 	uint64_t descriptors; /* bytes of descriptors that must be on disk before the chunk */
 	struct tw_event_sums events;
 	struct tw_job *next;
 	int spooled; /* the chunk's arrays are a lane's; the job's number is its slot's */
 	uint32_t bytes, slack_end;
-	int is_told;          /* what it says of modules and processes is in the recording already */
+	int is_told;          /* what it says about modules and processes is in the recording already */
 	int looked;           /* its events have been looked at, and say: */
 	struct tw_told *told; /* blocks, until those of earlier jobs are written */
 	struct tw_job *later; /* in the order in which they were put */

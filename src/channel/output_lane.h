@@ -6,17 +6,22 @@
 
 struct tw_output;
 
-/* One lane more, o->most_lanes at the most. Its thread ends when nothing more will be put and its queue is empty. Called under the lock, by the drain loop. `ahead`: there is
- * nothing to do for it yet, and it makes ready what its first chunk takes. */
+/*
+ * Adds a lane, at most o->most_lanes. Its thread ends when nothing more will be put and its queue is empty. Called
+ * under the lock, by the drain loop. `ahead`: it has no work yet, and prepares what its first chunk needs.
+ */
 int tw_output_lane_start(struct tw_output *o, int ahead);
 
-/* The program has ended: lanes have the priority of the calling thread from here on. Not under the lock; by one thread, when the drain loop has ended. */
+/*
+ * The program has ended: lanes have the priority of the calling thread from now on. Not under the lock; by one
+ * thread, when the drain loop has ended.
+ */
 void tw_output_hasten(struct tw_output *o);
 
-/* All chunks have got what they will get. Called under the lock. */
+/* All chunks have received everything they will get. Called under the lock. */
 void tw_output_end_feeding(struct tw_output *o);
 
-/* Encoding is what is waited for: as many lanes are at work as there are processors, from here on. Called under the lock. */
+/* Only encoding is being waited for: from now on as many lanes work as there are processors. Called under the lock. */
 void tw_output_run_all(struct tw_output *o);
 
 /* When no lane is at work any more. */

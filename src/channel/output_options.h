@@ -1,5 +1,5 @@
 /*
- * What the output is to do, and what has become of it.
+ * What the output is to do, and its results.
  */
 #ifndef TW_OUTPUT_OPTIONS_H
 #define TW_OUTPUT_OPTIONS_H
@@ -16,20 +16,20 @@ struct tw_output_options {
 	struct tw_writer *writer; /* NULL: nothing is stored. The caller closes it after tw_output_finish */
 	struct tw_ring_size ring; /* what is kept of it until the end; 0: it is written as it comes */
 	int discard;              /* 1: store modules, but no chunks and no descriptors */
-	int keep_refs;            /* 1: REFS events are stored; 0: they are only for the check, and are taken out */
+	int keep_refs;            /* 1: REFS events are stored; 0: they are only for the check, and are removed */
 	/* Called for every buffer's part of a chunk, with its REFS, in the order of its thread; non-zero: a mismatch. NULL: none. */
 	int (*check)(void *context, const struct tw_chunk *chunk);
 	void *check_context;
-	struct tw_feed *feed;   /* gets all that comes, too; NULL: there is none. The caller's, to be freed after tw_output_finish */
+	struct tw_feed *feed;   /* receives everything, too; NULL: none. Owned by the caller, to be freed after tw_output_finish */
 	struct tw_spool *spool; /* NULL: there is none. The caller's, to be freed after tw_output_finish */
-	int grows_if_cheap;     /* 1: the spool becomes as large as it may only where memory for it costs little */
+	int grows_if_cheap;     /* 1: the spool grows to its limit only if memory for it is cheap */
 	struct tw_demux *demux; /* of the buffers in it */
-	int yields;             /* 1: as long as the program runs lanes work when nobody else wants their processor */
+	int yields;             /* 1: while the program runs lanes work only when nobody else wants their processor */
 };
 
 struct tw_output_result {
 	struct tw_totals totals; /* stored bytes as far as written */
-	uint64_t dropped;        /* instructions that were recorded, and that a ring has not kept */
+	uint64_t dropped;        /* recorded instructions that a ring has dropped */
 	int mismatch;
 	char failure[512]; /* why recording stopped; "" if it did not */
 	int said;          /* 1: the failure has been said on stderr */

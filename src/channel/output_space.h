@@ -1,6 +1,7 @@
 /*
- * A disk that fills: recording stops while there is still room for what has been executed, so that none of it is lost. What a file system does not tell of (quotas, others who
- * write much at the same moment) is met by the write that fails: then the chunks that are not written are lost.
+ * A disk that becomes full: recording stops while there is still room for everything that has been executed, so that
+ * none of it is lost. What a file system does not report (quotas, others who write a lot at the same time) shows when
+ * a write fails: then the unwritten chunks are lost.
  */
 #ifndef TW_OUTPUT_SPACE_H
 #define TW_OUTPUT_SPACE_H
@@ -13,8 +14,10 @@ struct tw_output;
 void tw_output_space_begin(struct tw_output *o);
 
 /*
- * Looks whether there is room for a buffer of so many bytes, in the spool if there is one, and for all that is not written yet. If not, waits for chunks to be written, which take less than was
- * expected, and leave slots of the spool; if there are none recording ends: chunks that have begun are still written. By the drain loop, before each buffer.
+ * Checks whether there is room for a buffer of this many bytes, in the spool if there is one, and for everything not
+ * yet written. If not, waits for chunks to be written, which take less than was expected, and free slots of the
+ * spool. If none are pending recording ends: chunks that have been started are still written. By the drain loop,
+ * before each buffer.
  */
 void tw_output_space_look(struct tw_output *o, uint64_t bytes);
 

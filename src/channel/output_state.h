@@ -1,9 +1,11 @@
 /*
- * The output's own state, which its parts share: output_write (what goes to disk), output_jobs, output_told (what events tell), output_lane (the encoding threads),
- * output_queue (the drain loop's side) and output (beginning and end). Nobody else includes this.
+ * The output's own state, shared by its parts: output_write (what goes to disk), output_jobs, output_told (events),
+ * output_lane (the encoding threads), output_queue (the drain loop's side) and output (start and end). Not to be
+ * included elsewhere.
  *
- * What must hold: what is written to the recording is written under `writing`, in the order in which it is to stand there; everything else that more than one thread has is under
- * `lock`. Where both are held `writing` is taken first. What is under neither is the drain loop's or one lane's, as its comment says.
+ * What must hold: the recording is written under `writing`, in its final order; everything else that several threads
+ * use is under `lock`. If both are held `writing` is taken first. What is under neither belongs to the drain loop or
+ * to one lane, as its comment says.
  */
 #ifndef TW_OUTPUT_STATE_H
 #define TW_OUTPUT_STATE_H
@@ -17,13 +19,16 @@ struct tw_encoder;
 struct tw_packer;
 struct tw_spool_room;
 
-/* Of a chunk that a ring keeps or drops as a whole. */
+/* Buffers of a chunk, which a ring keeps or drops as a whole. */
 enum { TW_RING_BUFFERS = 4 };
 
-/* What a chunk is encoded in: memory that goes from lane to lane, so that there is of it what lanes at work need, and what was used last is used again. */
+/*
+ * Memory in which a chunk is encoded. It passes from lane to lane, so there is only as much as working lanes need,
+ * and the most recently used is used again.
+ */
 struct tw_workplace {
 	struct tw_workplace *next; /* of those that are free */
-	struct tw_packer *packer;  /* NULL: nothing is stored. Without an encoder while nothing is encoded */
+	struct tw_packer *packer;  /* NULL: nothing is stored. Has no encoder while nothing is encoded */
 	struct tw_spool_room *room;
 	struct tw_chunk apart; /* a buffer of the spool, taken apart */
 };
@@ -34,15 +39,15 @@ struct tw_lane {
 	pthread_t thread;
 	pthread_cond_t fed_more; /* something to do */
 	struct tw_job *first, **last;
-	unsigned busy;    /* jobs in the queue, and 1 while the thread is at work */
-	uint32_t begun;   /* the chunk of the job that was taken out of it last; 0: of what it goes on with none was */
+	unsigned busy;    /* jobs in the queue, plus 1 while the thread is working */
+	uint32_t begun;   /* the chunk of the last job taken from it; 0: none of the next */
 	uint32_t feeding; /* the chunk that gets what comes; 0: none */
 	uint32_t serial;  /* the traced thread it is of */
 	unsigned fed;     /* buffers it has got */
 	uint64_t since;   /* when it began */
 	uint64_t used;    /* when it last got one, counted in jobs */
 	int ahead;        /* started when there was nothing to do yet */
-	int leaves;       /* the thread is to end, and `thread` goes on where it is (tw_output_hasten) */
+	int leaves;       /* the thread must end, and `thread` continues in its place (tw_output_hasten) */
 	pthread_t before; /* the one that is to end */
 	/* the encoding thread's own */
 	unsigned working; /* it is counted in `busy` */
@@ -51,11 +56,11 @@ struct tw_lane {
 	unsigned pieces;            /* it has got */
 	uint64_t descriptors;       /* that it needs */
 	struct tw_job *held;        /* slots of the spool whose buffers are in it */
-	int running;                /* it is one of those at work; under the lock */
-	struct tw_workplace *place; /* from when the chunk is open till it is written; NULL: there is none, and the output has failed */
+	int running;                /* it is one of the working ones; under the lock */
+	struct tw_workplace *place; /* from the opening of the chunk until it is written; NULL: none, and the output has failed */
 	int encoded;                /* what is in place->apart */
 	struct tw_totals sums;      /* of the open chunk so far: insns, blocks, refs */
-	uint64_t ran;               /* when the last of its buffers came in which something was executed; 0: none did */
+	uint64_t ran;               /* arrival of its last buffer in which something was executed; 0: none */
 	uint64_t bytes, tags;       /* of its buffers */
 };
 
@@ -68,14 +73,14 @@ struct tw_descriptor_piece {
 	uint64_t end; /* of the bytes described so far, up to and including these */
 };
 
-/* Chunks of one traced thread: begun by the drain loop, and dealt with by lanes. */
+/* Chunks of one traced thread: started by the drain loop, and processed by lanes. */
 struct tw_chunk_order {
 	uint32_t begun, done;
 	uint64_t insns, blocks, refs; /* of those done */
 	uint64_t buffers, tags;       /* likewise, as far as they were encoded here */
 };
 
-/* A block that is to be written when all that was put before has been looked at. */
+/* A block to be written when everything put before it has been looked at. */
 struct tw_told {
 	struct tw_told *next;
 	uint32_t kind;
@@ -95,15 +100,15 @@ struct tw_output {
 	size_t job_bytes; /* of them all, most of which are never touched */
 	int ending;
 	_Atomic int failed, abandoned;
-	/* The disk is nearly full (output_space): chunks up to this one are still written, those that begin later are not. */
+	/* The disk is nearly full (output_space): chunks up to this one are still written, later ones are not. */
 	_Atomic int full;
 	uint32_t last_kept;     /* once `full` is 1 */
-	uint64_t unwritten;     /* bytes of buffers in chunks that are not dealt with, */
+	uint64_t unwritten;     /* bytes of buffers in unfinished chunks, */
 	uint64_t dealt;         /* and in those that are; under the lock */
-	_Atomic uint64_t taken; /* bytes of the disk that those took, with what the code file has */
-	uint64_t spare;         /* bytes of the disk that stay free for what ends a recording; 0: it is not known how much there is */
+	_Atomic uint64_t taken; /* bytes of the disk that those took, including the code file */
+	uint64_t spare;         /* bytes of the disk that stay free for the end of a recording; 0: the free space is not known */
 	struct tw_lane lane[TW_OUTPUT_LANES];
-	unsigned n_lanes, most_lanes;                /* that there are: each is started when there is something to do for it; and may be */
+	unsigned n_lanes, most_lanes;                /* that exist: each is started when there is work for it; and the maximum */
 	struct tw_workplace *places;                 /* that are free */
 	struct tw_encoder *encoder[TW_OUTPUT_LANES]; /* n_encoders that are free, the last one used last */
 	unsigned n_encoders;
@@ -113,7 +118,7 @@ struct tw_output {
 	uint64_t n_put;
 	uint64_t described;                          /* bytes of descriptors so far: the drain loop's */
 	struct tw_ring *ring;                        /* under `writing`; NULL: there is none */
-	struct tw_descriptor_piece *pieces, *newest; /* of descriptors that are to be written; under the lock */
+	struct tw_descriptor_piece *pieces, *newest; /* of descriptors to be written; under the lock */
 	struct tw_output_result result;
 	pthread_t returns;                /* takes buffers back from the feed */
 	struct tw_spool *spool;           /* the options' */

@@ -1,5 +1,6 @@
 /*
- * What the events of buffers tell of modules and processes: it is written as blocks of the code file, in the order in which buffers were put.
+ * Modules and processes, as reported by the events of buffers: written as blocks of the code file, in the order in
+ * which buffers were put.
  */
 #ifndef TW_OUTPUT_TOLD_H
 #define TW_OUTPUT_TOLD_H
@@ -8,10 +9,16 @@
 
 struct tw_output;
 
-/* Stores modules and what is told of processes, takes the parent from THREAD_START, counts gaps and time stamps. Of a job of the spool it is gathered only, till tw_output_has_looked. */
+/*
+ * Stores modules and notes about processes, takes the parent from THREAD_START, counts gaps and time stamps. For a
+ * spooled job this is only gathered, until tw_output_has_looked.
+ */
 void tw_output_look_at_events(struct tw_output *o, struct tw_job *job);
 
-/* What the events of this job of the spool tell has been gathered, or is not to be: writes it, and what others behind it tell, when those before have been looked at. */
+/*
+ * The events of this spooled job have been gathered, or need not be: writes them, and those of later jobs, once the
+ * earlier ones have been looked at.
+ */
 void tw_output_has_looked(struct tw_output *o, struct tw_job *job);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Threads that only compute: what one has written in loops whose turns are counted may stand in its buffer for long. The collector asks such a thread to hand it over
- * (base/channel.h, enum tw_slot_ask), so that a disk that fills, or a collector that is killed, costs little of it.
+ * Threads that only compute: what such a thread has written in counted loops may be in its buffer for long. The
+ * collector asks it to hand the buffer over (base/channel.h, enum tw_slot_ask), so that a full disk, or a killed
+ * collector, costs little of it.
  */
 #ifndef TW_OVERDUE_H
 #define TW_OVERDUE_H
@@ -10,11 +11,14 @@
 /* What the collector remembers of the thread in a slot. All 0 to begin with. */
 struct tw_overdue {
 	int began;
-	uint32_t current; /* the buffer it wrote, and what it had computed then, in clock ticks */
+	uint32_t current; /* its current buffer, and its processor time at the start of that, in clock ticks */
 	uint64_t cpu;
 };
 
-/* Asks the thread of this slot, as *seen has just found it, if it has computed for a fifth of a second in one buffer and does so now. One that somebody traces is not asked: he would see it. */
+/*
+ * Asks the thread of this slot, as *seen has just found it, if it has computed for a fifth of a second in one buffer
+ * and is still computing. A traced thread is not asked: its tracer would see it.
+ */
 void tw_overdue_look(struct tw_slot *slot, const struct tw_seen *seen, struct tw_overdue *o);
 
 #endif

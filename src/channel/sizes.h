@@ -1,5 +1,5 @@
 /*
- * Choosing how large the channel and the engine are (base/sizes.h).
+ * Choosing the sizes of the channel and the engine (base/sizes.h).
  */
 #ifndef TW_CHOOSE_SIZES_H
 #define TW_CHOOSE_SIZES_H
@@ -10,11 +10,11 @@
 struct tw_limits {
 	uint64_t space, data; /* for the engine */
 	uint64_t file;        /* for the memfd */
-	bool tallies;         /* windows are wanted: they are there only if nothing is limited */
-	bool many_buffers;    /* a thread seldom has to make way for who empties them: likewise */
+	bool tallies;         /* windows are wanted: they exist only if nothing is limited */
+	bool many_buffers;    /* a thread rarely has to make way for the collector: likewise */
 };
 
-/* Chooses. False: it is not enough; *s is the least then. */
+/* Chooses. False: not enough; *s is then the minimum. */
 bool tw_sizes_choose(struct tw_sizes *s, const struct tw_limits *limits);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * The spool: buffers as programs have filled them, in a file of the recording's directory, until they are encoded. So a program that writes faster than can be encoded
- * runs on, and what it has written outlives the collector: who finds the file beside a recording that nobody writes any more encodes the rest (unspool.h).
+ * The spool: buffers as programs have filled them, in a file of the recording's directory, until they are encoded. So
+ * a program that writes faster than the recorder encodes keeps running, and what it has written survives the
+ * collector: whoever finds the file with a recording that nobody writes any more encodes the rest (unspool.h).
  *
- * The file is a head and slots of one size; a slot is a struct tw_spooled and the two parts of a buffer. Slots are taken again once the chunk that their buffers went into
- * is in its thread's file. Nothing says so in the slot: what is in a chunk that a reader finds needs no encoding. The head of a slot is written last, so a
- * slot is whole or an old one.
+ * The file is a head and slots of one size; a slot is a struct tw_spooled and the two parts of a buffer. Slots are
+ * reused once the chunk of their buffers is in its thread's file. The slot is not marked for this: what is in a
+ * readable chunk needs no encoding. The head of a slot is written last, so a slot is either whole or an old one.
  *
- * In front of the slots there are the descriptors that they need and the code file does not have yet (described.h).
+ * In front of the slots are the descriptors that they need and the code file does not have yet (described.h).
  *
- * Functions may be called by any thread, for one slot by one at a time; those of descriptors by one at a time.
+ * Functions may be called by any thread, for one slot by one at a time; those for descriptors by one at a time.
  */
 #ifndef TW_SPOOL_H
 #define TW_SPOOL_H
@@ -19,7 +20,7 @@
 
 enum { TW_SPOOL_LEAST = 64 << 20 }; /* bytes of a spool that there is use for */
 
-/* In its flags: what it says of modules and processes has been written by who encoded what was left (unspool.c). */
+/* In its flags: its modules and processes have been written while encoding what was left (unspool.c). */
 #define TW_SPOOLED_TOLD 0x80000000u
 
 /* What is told of a buffer. */
@@ -43,13 +44,13 @@ struct tw_spool_room {
 
 struct tw_spool;
 
-/* Of at most so many bytes, in the file TW_SPOOL_FILE of this directory. */
+/* With at most this many bytes, in the file TW_SPOOL_FILE of this directory. */
 int tw_spool_new(int dir_fd, uint64_t bytes, struct tw_spool **out);
 
-/* The one that is there: tw_spool_slots are then those that have been written. TW_ERR_MISSING: there is none. TW_ERR_DAMAGED: it is none of ours. */
+/* An existing one: tw_spool_slots are then those that have been written. TW_ERR_MISSING: there is none. TW_ERR_DAMAGED: not a spool. */
 int tw_spool_open(int dir_fd, struct tw_spool **out);
 
-/* Takes the file away, with all that is in it; nothing but tw_spool_free may be called behind it. Accepts NULL. */
+/* Removes the file and its contents; afterwards only tw_spool_free may be called. Accepts NULL. */
 void tw_spool_unlink(struct tw_spool *s);
 
 /* Accepts NULL. tw_spool_remove does both. */
@@ -58,24 +59,25 @@ void tw_spool_remove(struct tw_spool *s);
 
 unsigned tw_spool_slots(const struct tw_spool *s);
 
-/* Bytes of disk that a slot takes which is written for the first time, for a buffer of so many. */
+/* Bytes of disk that a slot takes when first written, for a buffer of this size. */
 uint64_t tw_spool_growth(uint64_t bytes);
 
 /*
- * Has it cost much of a processor's time so far to write slots for the first time? Where a host has to give a virtual machine the memory, that can take as long as encoding what is in it. The first tells of so
- * many bytes that took so long.
+ * Has writing new slots been expensive in processor time so far? If a host must first provide a virtual machine with
+ * the memory, that can take as long as encoding the contents. The first function reports that this many bytes took
+ * this long.
  */
 int tw_spool_is_dear(uint64_t bytes, uint64_t ns);
 int tw_spool_grows_dearly(const struct tw_spool *s);
 
 /*
- * The parts of a buffer, then its head. `far`: the parts are read from where the buffer is in a file; NULL: they are in memory. Non-zero: there is no room on the disk, or it cannot be
- * written.
+ * Writes the parts of the buffer, then its head. `far`: the parts are read from the buffer's place in a file; NULL:
+ * they are in memory. Nonzero: no room on the disk, or an error.
  */
 int tw_spool_write(struct tw_spool *s, unsigned slot, const struct tw_demux_input *in, const struct tw_far_buffer *far);
 int tw_spool_write_head(struct tw_spool *s, unsigned slot, struct tw_spooled *head);
 
-/* Descriptors: as in described.h. The second before the head of a slot that needs them. */
+/* Descriptors: as in described.h. Call the second before writing the head of a slot that needs them. */
 int tw_spool_describe(struct tw_spool *s, const uint8_t *bytes, size_t n, uint64_t end);
 int tw_spool_write_described(struct tw_spool *s, uint64_t coded);
 int tw_spool_read_described(const struct tw_spool *s, uint64_t from, uint8_t **bytes, size_t *n);
@@ -83,11 +85,11 @@ int tw_spool_read_described(const struct tw_spool *s, uint64_t from, uint8_t **b
 /* The head of a slot. TW_ERR_DAMAGED: nothing whole is in it. */
 int tw_spool_head(const struct tw_spool *s, unsigned slot, struct tw_spooled *head);
 
-/* Its buffer; *in points to `room`, or to where it is in the file. Some bytes behind each part can be read, too. */
+/* Its buffer; *in points to `room`, or to its place in the file. Some bytes after each part can be read, too. */
 int tw_spool_read(const struct tw_spool *s, unsigned slot, uint32_t bytes, uint32_t slack_end, struct tw_spool_room *room,
                   struct tw_demux_input *in);
 
-/* What the buffers up to the one with this number say of modules and processes has been written. */
+/* Modules and processes of the buffers up to this number have been written. */
 int tw_spool_told(struct tw_spool *s, uint64_t put);
 uint64_t tw_spool_last_told(const struct tw_spool *s);
 

@@ -1,9 +1,13 @@
 /*
- * Which version programs in two versions run (base/channel.h: struct tw_version_switch; cc/twice.h): within the window of times the one that records, and of that in bursts, or within a budget. Where the
- * window is from function to function the program itself finds out (cc/runtime/places.c); then this does what is left.
+ * Which version programs in two versions run (base/channel.h: struct tw_version_switch; cc/twice.h): the recording
+ * one within the time window, in bursts within that, or within a budget. For a window from function to function the
+ * program itself decides (cc/runtime/places.c); then this does what is left.
  *
- * The budget of such programs (record --budget) is the collector's to keep: the programs do not look at it. What it charges for is records and their bytes, at what they cost the dearest of
- * the programs that it was measured on (docs/cc.md), and no more than the CPU time that their processes took meanwhile; and what the recorder itself took from them (displaced.h). How many records are in the bytes is known of those that were counted. Its figures are those of the channel (struct tw_budget_control).
+ * The collector keeps the budget of such programs (record --budget): the programs do not look at it. It charges
+ * records and their bytes, at the maximum cost over the programs on which this was measured (docs/cc.md), but no more
+ * than the CPU time that their processes took meanwhile; and what the recorder itself took from them (displaced.h).
+ * The ratio of records to bytes is known from the counted ones. The figures are in the channel (struct
+ * tw_budget_control).
  */
 #ifndef TW_CHANNEL_SWITCH_H
 #define TW_CHANNEL_SWITCH_H
@@ -13,18 +17,18 @@
 
 struct tw_switching;
 
-/* NULL: there is no memory. `base`: where the channel is mapped. It is on unless the window begins later. */
+/* NULL: no memory. `base`: where the channel is mapped. It is on unless the window starts later. */
 struct tw_switching *tw_switching_new(void *base, const struct tw_burst *burst);
 void tw_switching_free(struct tw_switching *s);
 
-/* Of the buffers that have been taken from threads so far. */
+/* Counts of the buffers taken from threads so far. */
 struct tw_switched {
 	uint64_t bytes, records;
 };
 
 /*
- * Looks whether it is time to switch, so many ns after the recording's start. *next becomes no more than the time until it is to be
- * called again.
+ * Checks whether it is time to switch, this many ns after the recording's start. *next becomes at most the time until
+ * the next call is needed.
  */
 void tw_switching_look(struct tw_switching *s, uint64_t passed, const struct tw_switched *done, uint64_t *next);
 

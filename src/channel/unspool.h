@@ -1,5 +1,5 @@
 /*
- * Encoding what is left in the spool (spool.h) of a recording whose recorder was killed.
+ * Encoding what is left in the spool (spool.h) after a recorder was killed.
  */
 #ifndef TW_UNSPOOL_H
 #define TW_UNSPOOL_H
@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /*
- * Adds to the recording in this directory what its spool has, and takes the spool away. Does nothing where there is none, or where somebody writes the recording. *buffers are
- * those that were encoded, *lost those that could not be: their descriptors had not come to disk. What fails leaves the spool as it is.
+ * Adds the contents of the spool in this directory to the recording, and removes the spool. Does nothing if there is
+ * none, or if somebody is writing the recording. *buffers: those encoded, *lost: those that could not be, because
+ * their descriptors had not reached the disk. An error leaves the spool as it is.
  */
 int tw_unspool(const char *dir, uint64_t *buffers, uint64_t *lost);
 

@@ -1,5 +1,6 @@
 /*
- * WHERE of `record --start` and `--stop`, and of the windows of analyzers: a function, an address, a time or a count of instructions, as words.
+ * WHERE of `record --start` and `--stop`, and of analyzers' windows: a function, an address, a time or an instruction
+ * count, as text.
  */
 #ifndef TW_WHERE_H
 #define TW_WHERE_H
