@@ -1,6 +1,7 @@
 /*
- * A small assembler for the machine code that replay, the encoder and the demultiplexer make of descriptors: x86-64, 64-bit registers, no labels. Each
- * function writes one instruction at a->at and moves it; none checks for room. Registers are numbered as the machine does (0: rax ... 15: r15).
+ * A small assembler for the machine code that replay, the encoder and the demultiplexer make from descriptors:
+ * x86-64, 64-bit registers, no labels. Each function writes one instruction at a->at and advances it; none checks for
+ * room. Registers are numbered as in the machine (0: rax ... 15: r15).
  */
 #ifndef TW_JIT_ASSEMBLE_H
 #define TW_JIT_ASSEMBLE_H
@@ -72,7 +73,7 @@ void as_multiply_constant(struct as *a, uint8_t to, struct as_mem m, int32_t val
 void as_shift(struct as *a, enum as_shift op, uint8_t reg, uint8_t count, int wide);
 void as_shift_by_rcx(struct as *a, enum as_shift op, uint8_t reg, int wide);               /* by as many bits as its lowest byte says */
 void as_extend(struct as *a, uint8_t to, uint8_t from, unsigned bits, int sign, int wide); /* from its lowest 8, 16 or 32 (signed) bits */
-/* Those bits of it that `which` says: the first one in its lowest byte, how many in the next. Of BMI1. */
+/* The bits of it that `which` selects: the first one in its lowest byte, their number in the next. BMI1. */
 void as_cut_bits(struct as *a, uint8_t to, uint8_t from, uint8_t which);
 void as_set(struct as *a, enum as_condition condition, uint8_t reg);                      /* its lowest byte, to 0 or 1 */
 void as_load_if(struct as *a, enum as_condition condition, uint8_t reg, struct as_mem m); /* reads m in any case */

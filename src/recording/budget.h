@@ -1,6 +1,6 @@
 /*
- * What a recording says of its budget (record --budget): what was asked for, what was charged, and how much of it in each period. It stands in a block of its own in
- * the code file (docs/format.md), which is written when the program has ended.
+ * A recording's data about its budget (record --budget): the request, what was charged, and the part of each period.
+ * It is in a block of its own in the code file (docs/format.md), which is written when the program has ended.
  */
 #ifndef TW_RECORDING_BUDGET_H
 #define TW_RECORDING_BUDGET_H
@@ -17,29 +17,35 @@ struct tw_budget_asked {
 	uint32_t per_thread; /* 1: each thread had one of its own */
 };
 
-/* Of one period, in ns: charged; in code that records; of all code. The last two are CPU time of all threads, and what they waited for the collector. */
+/*
+ * For one period, in ns: charged; in recording code; in all code. The last two are CPU time of all threads, including
+ * their waits for the collector.
+ */
 struct tw_budget_figures {
 	uint64_t period; /* its number, from 0 */
 	uint64_t used, enabled, cpu;
 };
 
-/* As in the file, where figures of periods follow, in order of time, of those only in which the program ran. */
+/* As in the file, where figures of periods follow, in time order, only of those in which the program ran. */
 struct tw_budget {
 	struct tw_budget_asked asked;
-	uint64_t opened;              /* how often a thread began to record */
-	uint64_t accounts;            /* periods in which there was something to charge to; with a budget for each thread, of all threads */
-	uint64_t largest, largest_in; /* overshoot, in ns, and in which period */
+	uint64_t opened;                /* how often a thread began to record */
+	uint64_t accounts;              /* periods in which anything could be charged; with a budget per thread, over all threads */
+	uint64_t largest, largest_in;   /* overshoot, in ns, and in which period */
 	uint64_t over[TW_OVER_BUCKETS]; /* overshoots: below 1 us, and each further bucket twice as long */
 	struct tw_budget_figures of[];
 };
 
-/* Why recording ended within a budget, and by what; in a block of its own, which recordings of before do not have, nor those in which nothing was recorded. */
+/*
+ * Why recording ended within a budget, and by what; in a block of its own, which older recordings lack, and those in
+ * which nothing was recorded.
+ */
 struct tw_budget_end {
-	uint32_t switches;      /* how threads went from code that records to code that does not: by its number in tw_budget_switch_name */
-	uint32_t waited_us;     /* for so long threads waited for the collector, charged; at most UINT32_MAX */
-	uint64_t spent, behind; /* how often one stopped since nothing was left, and since the collector was to catch up */
+	uint32_t switches;      /* how threads switched from recording code to other code: the number in tw_budget_switch_name */
+	uint32_t waited_us;     /* how long threads waited for the collector, which is charged; at most UINT32_MAX */
+	uint64_t spent, behind; /* how often a thread stopped because nothing was left, and because the collector had to catch up */
 	uint64_t
-	    displaced; /* ns that the recorder took of the processors that the program waited for, charged; recordings of before do not have it */
+	    displaced; /* ns that the recorder took of processors while the program waited for them, charged; not in older recordings */
 };
 enum { TW_BUDGET_SWITCHES = 5 };
 const char *tw_budget_switch_name(uint32_t number); /* NULL: there is none */
@@ -48,16 +54,16 @@ const char *tw_budget_switch_name(uint32_t number); /* NULL: there is none */
 struct tw_recording;
 const struct tw_budget_end *tw_recording_budget_end(const struct tw_recording *r);
 
-/* What is said of a recording; NULL: it had no budget, or did not come to its end. *n: periods. */
+/* The budget of a recording; NULL: it had none, or was not completed. *n: periods. */
 const struct tw_budget *tw_recording_budget(const struct tw_recording *r, size_t *n);
 
 /* The sums over n periods; `period` is 0. */
 struct tw_budget_figures tw_budget_sum(const struct tw_budget *b, size_t n);
 
-/* What instrumentation cost over the time without it, both from the figures. */
+/* Cost of instrumentation relative to the time without it, both from the figures. */
 double tw_budget_share(const struct tw_budget_figures *f);
 
-/* How many overshoots there were, and how many that may have been of more than so many ns. */
+/* Number of overshoots, and of those that may exceed this many ns. */
 uint64_t tw_budget_overshoots(const struct tw_budget *b, uint64_t above);
 
 /* The budget as on the command line: `10%`, `100ms`. */

@@ -1,5 +1,6 @@
 /*
- * One value after another, as the encoder's own code does it. Whatever each value changes must be in registers meanwhile, so all of this is inlined.
+ * The encoder's own code for one value after another. Everything that each value changes must be in registers
+ * meanwhile, so all of this is inlined.
  */
 #ifndef TW_ENCODE_VALUE_H
 #define TW_ENCODE_VALUE_H

@@ -1,6 +1,6 @@
 /*
- * Sums of five counts side by side: instructions, blocks, references, reads and writes, 16 bits each, which stand first in a struct of 16 bytes. Of so many structs that no sum comes
- * to 2^32.
+ * Sums of five counts side by side: instructions, blocks, references, reads and writes, 16 bits each, at the start of
+ * a struct of 16 bytes. For a number of structs such that no sum reaches 2^32.
  */
 #ifndef TW_LANE_SUMS_H
 #define TW_LANE_SUMS_H

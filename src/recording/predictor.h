@@ -1,6 +1,6 @@
 /*
  * The predictor of the transform, shared by encoder and decoders. All must make exactly the same calls in the same
- * order. It is part of the format: docs/format.md describes it, and a change here is a new version there.
+ * order. It is part of the format: docs/format.md describes it, and a change here requires a new version there.
  */
 #ifndef TW_PREDICTOR_H
 #define TW_PREDICTOR_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { TW_SUCCESSOR_BITS = 15 };                /* of the table of what followed a value: small enough to stay near */
+enum { TW_SUCCESSOR_BITS = 15 };                /* of the table of successors: small enough to stay in near caches */
 #define TW_SUCCESSOR_FACTOR 0x9e3779b97f4a7c15u /* its index: the upper bits of the product */
 
 /* ---- tags ---- */
@@ -23,7 +23,7 @@ enum {
 
 /* Where, in the chunk's tags, each context of TW_CONTEXT tags (found by hash) was met last: what followed there is expected again. */
 struct tw_tag_predictor {
-	uint32_t after[1 << TW_CONTEXT_BITS]; /* index of the tag behind it; 0: it was not met */
+	uint32_t after[1 << TW_CONTEXT_BITS]; /* index of the tag after it; 0: it was not met */
 	size_t expected;                      /* the index of the tag expected next; 0: nothing is */
 };
 
@@ -36,7 +36,7 @@ static inline size_t tw_tag_context(const uint16_t *tags, size_t i)
 	return (size_t)(context * 0x9e3779b97f4a7c15u >> (64 - TW_CONTEXT_BITS));
 }
 
-/* After a tag that was not expected: `i` is the index of the one behind it. */
+/* After a misprediction: `i` is the index of the tag after it. */
 static inline void tw_tag_look_up(struct tw_tag_predictor *p, const uint16_t *tags, size_t i)
 {
 	uint32_t *after = &p->after[tw_tag_context(tags, i)];
@@ -46,18 +46,19 @@ static inline void tw_tag_look_up(struct tw_tag_predictor *p, const uint16_t *ta
 
 /* ---- values ---- */
 
-/* Ways to predict a value, which are also the first codes. */
+/* Modes of predicting a value, which are also the first codes. */
 enum tw_way {
-	TW_WAY_STEP,      /* the register's last value, plus what was to be added to it the last time in this slot */
+	TW_WAY_STEP,      /* the register's last value, plus the difference to it the last time in this slot */
 	TW_WAY_SUCCESSOR, /* what followed the slot's last value, the last time a prediction failed, or was not made, after that value */
 	TW_WAY_LAST,      /* the slot's last value */
 	TW_NWAYS
 };
 
 /*
- * A *literal* is a difference in 1 to 8 bytes, lowest first, the highest bit being the sign: TW_LITERAL + (bytes - 1) to the slot's last value, or that plus
- * TW_LITERAL_REGISTER to the register's. So many numbers are codes for one value; and ways of a slot whose values are not predicted: each is a
- * literal of this kind, and counts as predicted. TW_CODE_LASTING + the literal's kind is the code that makes it the slot's way.
+ * A *literal* is a difference in 1 to 8 bytes, lowest first, the highest bit being the sign: TW_LITERAL + (bytes - 1)
+ * to the slot's last value, or that plus TW_LITERAL_REGISTER to the register's. These numbers are codes for one
+ * value, and also modes of slots whose values are not predicted: each value is a literal of this kind, and counts as
+ * predicted. TW_CODE_LASTING + the literal's kind is the code that makes it the slot's mode.
  */
 enum {
 	TW_LITERAL = TW_NWAYS,
@@ -67,7 +68,10 @@ enum {
 	TW_NCODES = TW_LITERAL + 2 * TW_LITERAL_KINDS
 };
 
-/* A record has at most so many values that are decoded without a look at what is left of the literals, which end in as much as they may take. */
+/*
+ * A record has at most this many values that are decoded without checking what is left of the literals, which end in
+ * as many bytes as these may take.
+ */
 enum { TW_QUICK_VALUES = 64, TW_LITERAL_PADDING = TW_QUICK_VALUES * sizeof(uint64_t) };
 
 /* A run of 255 goes on in the next byte. */
@@ -84,7 +88,7 @@ struct tw_value_slot {
 
 struct tw_value_predictor {
 	uint64_t reg[TW_NREGS + 1]; /* last values seen; the last one is for slots without a register */
-	struct tw_value_slot *slot; /* by number; there are as many as the map had when the chunk, or piece, began */
+	struct tw_value_slot *slot; /* by number; as many as the map had when the chunk, or piece, was started */
 	uint8_t epoch;
 	uint32_t upper;
 	const struct tw_value_place *row; /* of `upper` */
@@ -107,7 +111,7 @@ static inline void tw_follow(struct tw_value_predictor *p, uint64_t last, uint64
 	p->successor[tw_successor_index(last)] = (int32_t)(value - last);
 }
 
-/* Of a kind of literal: its bytes, and what it is a difference to. */
+/* For a kind of literal: its bytes, and what it is a difference to. */
 static inline unsigned tw_literal_bytes(unsigned kind)
 {
 	return (kind - TW_LITERAL) % TW_LITERAL_REGISTER + 1;
@@ -155,7 +159,7 @@ static inline void tw_set_upper(struct tw_value_predictor *p, uint32_t upper)
 	p->row = tw_value_map_row(p->map, upper);
 }
 
-/* Of a chunk's start. The epoch and the slots are the caller's to set. */
+/* For a chunk's start. The caller sets the epoch and the slots. */
 static inline void tw_start_values(struct tw_value_predictor *p, const struct tw_value_map *map, uint32_t upper)
 {
 	memset(p->reg, 0, sizeof p->reg);
@@ -164,7 +168,7 @@ static inline void tw_start_values(struct tw_value_predictor *p, const struct tw
 	tw_set_upper(p, upper);
 }
 
-/* Takes the event at e + at: a keyframe sets registers and upper half. Returns where the next one is. */
+/* Takes the event at e + at: a keyframe sets registers and upper half. Returns the place of the next one. */
 static inline size_t tw_take_event(struct tw_value_predictor *p, const uint8_t *e, size_t n_e, size_t at)
 {
 	struct tw_event_header h;

@@ -1,6 +1,7 @@
 /*
- * The state of a recording that is being read, shared by the parts of the reader: reader.c (opening, asking), reader_file.c (files and what they frame),
- * reader_code.c, reader_threads.c (the scan of the files), reader_chunk.c. No one else includes this.
+ * The state of a recording that is being read, shared by the parts of the reader: reader.c (opening, queries),
+ * reader_file.c (files and their framing), reader_code.c, reader_threads.c (the scan of the files), reader_chunk.c.
+ * Not to be included elsewhere.
  */
 #ifndef TW_READER_STATE_H
 #define TW_READER_STATE_H
@@ -34,7 +35,7 @@ struct tw_reader_checks {
 /* A chunk that is kept as it came. */
 struct tw_kept_chunk {
 	struct tw_chunk chunk;
-	uint64_t offset, stored; /* where it is in the file, and how many bytes; stored 0: it is in memory, where the chunk points to */
+	uint64_t offset, stored; /* place in the file, and number of bytes; stored 0: it is in memory, where the chunk points */
 };
 
 struct tw_reader_kept {
@@ -48,7 +49,7 @@ struct tw_reader_kept {
 	struct tw_bytes raw, stored;
 };
 
-/* What the largest chunk takes: of each, not always the same one. */
+/* Maximum sizes over all chunks: each may be of a different one. */
 struct tw_reader_most {
 	uint64_t tags, section; /* of them, and bytes of a C or M section */
 };
@@ -62,7 +63,7 @@ struct tw_recording {
 	struct tw_reader_list problems;    /* struct tw_problem */
 	struct tw_reader_list descriptors; /* const struct tw_descriptor *, without those that nothing ran */
 	struct tw_processes processes;
-	struct tw_reader_list notes;     /* const struct tw_file_note *, of a recording in memory: `processes` is made of these */
+	struct tw_reader_list notes;     /* const struct tw_file_note *, of a recording in memory: `processes` is made from these */
 	struct tw_reader_list blocks;    /* void *: decompressed blocks of the code file and of the names */
 	const struct tw_budget *budget;  /* in one of these; NULL: there is none */
 	struct tw_budget_end budget_end; /* all 0 to begin with */
@@ -75,7 +76,7 @@ struct tw_recording {
 	struct tw_reader_kept *kept; /* of a recording in memory; NULL: it has no chunks */
 };
 
-/* It is all zeros but for what a recording that holds nothing has. NULL: no memory, which is told. */
+/* All zeros except for what an empty recording has. NULL: no memory, which is reported. */
 struct tw_recording *tw_reader_new(const char *of);
 
 /* A file mapped for scanning. */
@@ -92,7 +93,7 @@ static inline struct tw_reader_thread *tw_reader_thread(const struct tw_recordin
 /* Room for one more item, of `size` bytes that are all 0. NULL: no memory. */
 void *tw_reader_add(struct tw_reader_list *l, size_t size);
 
-/* Notes damage. Memory that is missing for the note is not worth failing for. */
+/* Notes damage. If there is no memory for the note that is ignored. */
 void tw_reader_problem(struct tw_recording *r, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- reader_file.c ---- */
@@ -113,12 +114,12 @@ uint64_t tw_reader_next_header(const struct tw_reader_file *f, uint64_t at, uint
 /* Checks a section and decompresses it into *to, which becomes larger as needed and ends in 8 bytes more. TW_ERR_CHECKSUM, TW_ERR_DAMAGED, TW_ERR_MEMORY. */
 int tw_reader_unpack(struct ZSTD_DCtx_s *zstd, const uint8_t *stored, uint64_t n, uint64_t check, uint64_t n_raw, struct tw_bytes *to);
 
-/* Room for n bytes, whose contents are lost where it has to be made; `most` is how many will ever be wanted there, as far as is known. TW_ERR_MEMORY. */
+/* Room for n bytes, whose contents are lost if it has to be allocated; `most` is the expected maximum. TW_ERR_MEMORY. */
 int tw_reader_room(struct tw_bytes *to, uint64_t n, uint64_t most);
 
 /* ---- reader_section.c ---- */
 
-/* A section as it is stored, and what it takes to read it a piece at a time. */
+/* A stored section, and the state for reading it piecewise. */
 struct tw_reader_section {
 	int fd;
 	const char *name; /* of the file */
@@ -136,20 +137,20 @@ int tw_reader_window_init(struct tw_reader_window *w);
 void tw_reader_window_fini(struct tw_reader_window *w);
 
 /*
- * Reads and checks a section and decompresses it into *to, as tw_reader_unpack does. It is read frame by frame, so that what is stored takes little memory:
- * what was never touched before is dear. Besides, the errors of tw_read_at.
+ * Reads and checks a section and decompresses it into *to, as tw_reader_unpack does. It is read frame by frame, so
+ * that little memory is used: memory that was never touched before is expensive. Also the errors of tw_read_at.
  */
 int tw_reader_section(struct tw_reader_window *w, const struct tw_reader_section *s, struct tw_bytes *to, uint64_t most);
 
 /* ---- reader_kept.c ---- */
 
-/* The chunk, in memory: where it is kept, or in `to`, by way of `w`. Besides, the errors of tw_read_at. */
+/* The chunk, in memory: where it is kept, or in `to`, by way of `w`. Also the errors of tw_read_at. */
 int tw_reader_read_kept(const struct tw_recording *r, const struct tw_kept_chunk *kept, struct tw_reader_window *w, struct tw_bytes *to,
                         struct tw_chunk *out);
 struct tw_reader_kept *tw_reader_new_kept(uint64_t most); /* NULL: no memory */
 void tw_reader_free_kept(struct tw_reader_kept *k);       /* accepts NULL */
 
-/* Keeps what came just now; *kept, all zeros, says where. As tw_recording_live_keep. */
+/* Keeps what has just come; *kept, all zeros, says where. Like tw_recording_live_keep. */
 int tw_reader_keep(struct tw_reader_kept *k, const struct tw_chunk *chunk, struct tw_kept_chunk *kept);
 
 /* ---- reader_code.c, reader_threads.c, names_file.c ---- */
@@ -163,7 +164,7 @@ int tw_reader_code(struct tw_recording *r);
 int tw_reader_names(struct tw_recording *r);
 int tw_reader_threads(struct tw_recording *r);
 
-/* Takes what is in a block of the code file, which stays where it is. */
+/* Takes the contents of a block of the code file, which stays in place. */
 int tw_reader_add_block(struct tw_recording *r, const struct tw_file_block *b, const uint8_t *bytes, uint64_t offset);
 
 /* Adds what a chunk's header counts. */

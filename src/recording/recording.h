@@ -1,6 +1,6 @@
 /*
- * Recordings, the writing side, and what writer and reader share: the layout of the files (docs/format.md), errors, and the facts about
- * descriptors that both need. The reading side is the public <trackway/recording.h>.
+ * Recordings, the writing side, and what writer and reader share: the layout of the files (docs/format.md), errors,
+ * and the facts about descriptors that both need. The reading side is the public <trackway/recording.h>.
  */
 #ifndef TW_RECORDING_INTERNAL_H
 #define TW_RECORDING_INTERNAL_H
@@ -95,7 +95,7 @@ struct tw_file_note {
 /* Sets the calling thread's detail text and returns `error`. */
 int tw_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The error that has just happened in one sentence, with the detail; of a failed system call the detail says it all. Returns `to`. */
+/* The last error as one sentence, with its detail; for a failed system call the detail is the sentence. Returns `to`. */
 const char *tw_failure_sentence(int error, char *to, size_t size);
 
 /* ---- files ---- */
@@ -105,7 +105,7 @@ struct iovec;
 /* Writes all of `iov`, which it changes. `name` is for the detail. */
 int tw_write_all(int fd, struct iovec *iov, int n, const char *name);
 
-/* Whether this is the name of a thread's file, and of which. */
+/* Is this the name of a thread's file, and of which thread? */
 int tw_thread_file(const char *name, uint32_t *serial);
 
 /* Reads exactly n bytes at `offset`; TW_ERR_TRUNCATED if the file ends before. */
@@ -123,7 +123,7 @@ int tw_descriptor_valid(const struct tw_descriptor *d, uint64_t avail);
 
 void tw_descriptor_counts(const struct tw_descriptor *d, struct tw_static_counts *out);
 
-/* Adds what so many executions of a fragment that is not TW_DESC_DYNAMIC count: all but `written` and what is stored. */
+/* Adds the counts of this many executions of a fragment that is not TW_DESC_DYNAMIC: all but `written` and what is stored. */
 void tw_descriptor_add_runs(const struct tw_descriptor *d, uint64_t runs, struct tw_totals *t);
 
 /* Iterations a REP operation made, from its counting register before and after. */
@@ -135,7 +135,7 @@ static inline uint8_t tw_op_counter(const struct tw_op *op)
 	return op->flags & TW_OPF_SECOND ? op->index : op->base;
 }
 
-/* A bit for each lane of a LANES operation, of 64 at most, that is active; `values` is this execution's record in the M stream. */
+/* A bit for each active lane of a LANES operation, of at most 64; `values` is this execution's record in the M stream. */
 uint64_t tw_op_active_lanes(const struct tw_op *op, const uint64_t *values);
 
 /* References a LANES operation makes. */
@@ -148,19 +148,25 @@ struct tw_event_header;
 /* Whether an event with this header is whole and of a known type; `left` bytes can be read at `payload`, which need not be aligned. */
 int tw_event_valid(const struct tw_event_header *h, const uint8_t *payload, size_t left);
 
-/* The event at *at of n bytes of events, which is moved behind it; NULL, and it stays: there is none, or none that is valid. */
+/* The event at *at of n bytes of events; *at is moved past it. NULL, with *at unchanged: there is none, or no valid one. */
 const struct tw_event_header *tw_event_next(const uint8_t *events, size_t n, size_t *at);
 
-/* Of a WINDOW event's reason (enum tw_left_out): "", or a word with a blank before it. */
+/* For a WINDOW event's reason (enum tw_left_out): "", or a word preceded by a blank. */
 const char *tw_left_out_text(uint32_t reason);
 
-/* When an event of this type happened, by the time stamp counter; 0: it does not say. Of a system call: when it had returned. `payload` is aligned to 8. */
+/*
+ * When an event of this type happened (time stamp counter); 0: it does not say. For a system call: when it had
+ * returned. `payload` is aligned to 8.
+ */
 uint64_t tw_event_time(uint32_t type, const void *payload);
 
 /* ---- reading chunks ---- */
 
-/* A chunk whose values are still coded: `chunk.m` is NULL, and its M section is here. Behind the last of `chunk.c` stands a 0. What they point to belongs to
- * `room`. Of a recording in memory, whose values are not, `values` is NULL, and what the chunk points to may be the recording's. */
+/*
+ * A chunk with encoded values: `chunk.m` is NULL, and its M section is here. A 0 follows the last of `chunk.c`. What
+ * they point to belongs to `room`. In a recording in memory, whose values are not encoded, `values` is NULL, and what
+ * the chunk points to may be the recording's.
+ */
 struct tw_coded_chunk {
 	struct tw_chunk chunk;
 	const uint8_t *values;
@@ -168,21 +174,22 @@ struct tw_coded_chunk {
 	struct tw_chunk_room *room;
 };
 
-/* As tw_recording_chunk. *out is all zeros at first; a chunk that is there already makes way for this one, which takes its memory. */
+/* Like tw_recording_chunk. *out is all zeros at first; a chunk that it already holds is replaced by this one, which takes its memory. */
 int tw_recording_coded_chunk(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out);
-/* Its events alone, of which nothing else is read: out->chunk.e, and what the chunk's header tells. Memory as above. */
+/* Its events alone, without reading anything else: out->chunk.e, and what the chunk's header contains. Memory as above. */
 int tw_recording_events(const struct tw_recording *r, size_t thread, size_t chunk, struct tw_coded_chunk *out);
 void tw_coded_chunk_release(struct tw_coded_chunk *chunk);
 
-/* The values of all its fragments; NULL: those of its chunks are not coded. */
+/* The values of all its fragments; NULL: those of its chunks are not encoded. */
 const struct tw_value_map *tw_recording_values(const struct tw_recording *r);
 
 /* ---- packing ---- */
 
 /*
- * A packer encodes (transform.h) and compresses one chunk after another. It serves one thread at a time; any number of them may be at work for the
- * same writer. A chunk is packed in pieces, each what one buffer held: begin, add, add, ..., end, then tw_writer_packed. The fragments of a piece must be
- * in the map. `thread` is that of the chunk, as for tw_encoder_begin. After a failure only tw_packer_begin may follow.
+ * A packer encodes (transform.h) and compresses one chunk after another. It serves one thread at a time; several may
+ * work for the same writer. A chunk is packed in pieces, each what one buffer held: begin, add, add, ..., end, then
+ * tw_writer_packed. The fragments of a piece must be in the map. `thread` is that of the chunk, as for
+ * tw_encoder_begin. After a failure only tw_packer_begin may follow.
  */
 struct tw_packer;
 struct tw_encoder_code;
@@ -197,13 +204,14 @@ struct tw_event_sums {
 	uint64_t gaps, stamps;
 };
 
-/* Thread, sequence, `upper` and what came before the chunk are the first piece's, counts are added up. */
+/* Thread, sequence, `upper` and the totals before the chunk are the first piece's; counts are added up. */
 int tw_packer_add(struct tw_packer *p, const struct tw_thread_info *thread, const struct tw_chunk *piece,
                   const struct tw_event_sums *events);
 
 /*
- * What comes next may also be given to the packer's encoder in records (transform.h): from tw_encoder_open to tw_encoder_close, which tw_packer_add follows with
- * a piece of no streams. The first thing in a chunk is then a KEYFRAME event.
+ * The next contents may also be given to the packer's encoder as records (transform.h): from tw_encoder_open to
+ * tw_encoder_close, followed by tw_packer_add with a piece without streams. The chunk must then start with a KEYFRAME
+ * event.
  */
 struct tw_encoder *tw_packer_encoder(struct tw_packer *p);
 
@@ -211,13 +219,13 @@ struct tw_encoder *tw_packer_encoder(struct tw_packer *p);
 int tw_packer_end(struct tw_packer *p, int level);
 
 /*
- * What was packed needs no encoder, and that is most of the memory. After tw_packer_end it may be taken away, and is the caller's then; before the next tw_packer_begin the packer must be given one,
- * of the same writer.
+ * After packing, the encoder, which is most of the memory, is not needed. After tw_packer_end it may be taken away,
+ * and is the caller's then; before the next tw_packer_begin the packer must be given one, of the same writer.
  */
 struct tw_encoder *tw_packer_take_encoder(struct tw_packer *p);
 void tw_packer_give_encoder(struct tw_packer *p, struct tw_encoder *e);
 
-/* Of the chunk that has just been packed: so much of its thread is before it, not what the first piece said. */
+/* For the chunk just packed: the totals of its thread before it are these, not what the first piece said. */
 void tw_packer_follow(struct tw_packer *p, uint64_t insns, uint64_t blocks, uint64_t refs);
 
 /* What was packed: thread, header with its checksum, and the sections, one after the other, in pieces. Valid until the next tw_packer_begin. */
@@ -253,7 +261,7 @@ struct tw_processes {
 	const char **words; /* of all argument vectors */
 };
 
-/* Adds a note, which stays where it is until tw_processes_free. TW_ERR_DAMAGED: it does not fit in `avail` bytes, or makes no sense. */
+/* Adds a note, which stays in place until tw_processes_free. TW_ERR_DAMAGED: it does not fit in `avail` bytes, or is not valid. */
 int tw_processes_note(struct tw_processes *p, const struct tw_file_note *note, uint64_t avail);
 int tw_processes_build(struct tw_processes *p);
 void tw_processes_free(struct tw_processes *p);
@@ -262,8 +270,9 @@ void tw_processes_free(struct tw_processes *p);
 struct tw_process *tw_processes_find(const struct tw_processes *p, uint32_t pid, uint32_t thread);
 
 /*
- * Whose threads made the memory of thread number `thread` (serial) what it is: those of its process since it executed its program; if it has executed none, those before it of the process that
- * it was forked from, and so on. The nearest first; returns how many. Threads of which nothing is recorded are among them.
+ * The threads that made the memory of thread number `thread` (serial) what it is: those of its process since it
+ * executed its program; if it has executed none, those of the process that it was forked from, before that; and so
+ * on. The nearest first; returns their number. Includes threads of which nothing is recorded.
  */
 enum { TW_LINEAGE = 64 };
 struct tw_ancestor {
@@ -273,30 +282,33 @@ struct tw_ancestor {
 size_t tw_processes_lineage(const struct tw_processes *p, uint32_t pid, uint32_t thread, struct tw_ancestor out[TW_LINEAGE]);
 size_t tw_recording_lineage(const struct tw_recording *r, const struct tw_thread_info *thread, struct tw_ancestor out[TW_LINEAGE]);
 
-/* The program that thread number `thread` (serial) of this process runs: what the process, or the one that it was forked from, had executed by then. "": not known. */
+/*
+ * The program that thread number `thread` (serial) of this process runs: what the process, or the one that it was
+ * forked from, had executed by then. "": not known.
+ */
 const char *tw_processes_program(const struct tw_processes *p, uint32_t pid, uint32_t thread);
 const char *tw_recording_program(const struct tw_recording *r, const struct tw_thread_info *thread);
 
 /* ---- a recording that is in memory only ---- */
 
 /*
- * What is known of a program that runs, as a recording without chunks. It grows block by block, of the kinds of the code file, and thread by thread; meanwhile
- * nobody may read it. tw_recording_close frees it.
+ * A running program as a recording without chunks. It grows block by block, of the kinds of the code file, and thread
+ * by thread; meanwhile nobody may read it. tw_recording_close frees it.
  */
 int tw_recording_live(const struct tw_recording_info *info, struct tw_recording **out);
 
 /* Takes over the bytes, which are from malloc. */
 int tw_recording_live_block(struct tw_recording *r, uint32_t kind, void *bytes, size_t n);
 
-/* There is this thread, of which no chunk has come yet. Returns TW_ERR_MEMORY or 0. */
+/* Announces this thread, of which no chunk has come yet. Returns TW_ERR_MEMORY or 0. */
 int tw_recording_live_thread(struct tw_recording *r, const struct tw_thread_info *thread);
 
 /* A chunk of this thread has come, which may be its first. Returns TW_ERR_MEMORY or 0. */
 int tw_recording_live_chunk(struct tw_recording *r, const struct tw_thread_info *thread, const struct tw_chunk *chunk);
 
 /*
- * The same chunk, which came just now, is kept, so that tw_recording_coded_chunk and tw_recording_events find it: as many bytes as `most` in memory, what is more compressed in a file of TMPDIR that
- * has no name. Besides TW_ERR_MEMORY, TW_ERR_SYSTEM: there is no room there.
+ * Keeps this chunk, which has just come, for tw_recording_coded_chunk and tw_recording_events: up to `most` bytes in
+ * memory, the rest compressed in an unnamed file in TMPDIR. TW_ERR_MEMORY, or TW_ERR_SYSTEM: there is no room there.
  */
 int tw_recording_live_keep(struct tw_recording *r, const struct tw_chunk *chunk, uint64_t most);
 
@@ -308,26 +320,29 @@ void tw_recording_live_end(struct tw_recording *r, const struct tw_recording_inf
 struct tw_writer;
 
 /*
- * Starts a recording in directory `dir`, which must exist and be empty; it may be renamed meanwhile. The info's strings are only read during the call. `info->complete`
- * and the totals are ignored. All of the functions below are called by one thread at a time; what one of them wrote is in the
- * page cache when it returns, so it survives the death of the collector (not that of the machine). After one has failed, only
- * tw_writer_close may be called.
+ * Starts a recording in directory `dir`, which must exist and be empty; it may be renamed meanwhile. The info's
+ * strings are only read during the call. `info->complete` and the totals are ignored. All of the functions below are
+ * called by one thread at a time. What one of them wrote is in the page cache when it returns, so it survives the
+ * death of the collector (not of the machine). After a failure, only tw_writer_close may be called.
  */
 int tw_writer_create(const char *dir, const struct tw_recording_info *info, struct tw_writer **out);
 
 /*
- * Goes on with a recording whose writer has died: what it left half written is cut off. `dir_fd` is its directory, and locked (flock) by the caller, so that nobody else does
- * the same; `r` was opened since.
+ * Continues a recording whose writer has died: what is half written is cut off. `dir_fd` is its directory, and locked
+ * (flock) by the caller, so that nobody else does the same; `r` was opened since.
  */
 int tw_writer_append(int dir_fd, const struct tw_recording *r, struct tw_writer **out);
 
 /* Descriptors, back to back. They must be written before the first chunk that uses them. */
 int tw_writer_descriptors(struct tw_writer *w, const void *bytes, size_t n);
 
-/* Likewise, if their values are in tw_writer_values already. `stay`: the bytes stay where they are until the writer is closed. */
+/* Likewise, if their values are in tw_writer_values already. `stay`: the bytes stay in place until the writer is closed. */
 int tw_writer_described(struct tw_writer *w, const void *bytes, size_t n, int stay);
 
-/* A module and a note as they stand in a block of the code file, from malloc; NULL: no memory. `text` may be NULL; `note->text_bytes` are its bytes without padding. */
+/*
+ * A module and a note in the form of the code file, from malloc; NULL: no memory. `text` may be NULL;
+ * `note->text_bytes` are its bytes without padding.
+ */
 void *tw_module_bytes(const struct tw_module *module, size_t *n);
 void *tw_note_bytes(const struct tw_file_note *note, const char *text, size_t *n);
 
@@ -337,7 +352,7 @@ int tw_writer_block(struct tw_writer *w, uint32_t kind, const void *raw, size_t 
 /* The values of the fragments written so far. Descriptors may be added before they are written, but must be before they are used. */
 struct tw_value_map *tw_writer_values(struct tw_writer *w);
 
-/* The fragments of this stretch of numbers do not run any more. */
+/* The fragments of this stretch of numbers no longer run. */
 void tw_writer_forget(struct tw_writer *w, uint32_t first);
 
 /* Nor does that of this number. */
@@ -347,18 +362,18 @@ void tw_writer_forget_one(struct tw_writer *w, uint32_t number);
 struct tw_packer *tw_writer_packer(struct tw_writer *w);
 struct tw_encoder *tw_writer_encoder(struct tw_writer *w);
 
-/* A chunk that has been packed; chunks of one thread come in order. What is said of the thread counts with its first chunk only. */
+/* A packed chunk; chunks of one thread come in order. The thread's data counts with its first chunk only. */
 int tw_writer_packed(struct tw_writer *w, const struct tw_packed *packed);
 
-/* Whether a thread whose last chunk has these flags was cut off: it ended neither by itself nor with its process's orderly end. */
+/* Was a thread whose last chunk has these flags cut off, that is, did it end neither by itself nor with its process's orderly end? */
 static inline int tw_chunk_is_cut(uint32_t flags)
 {
 	return (flags & (TW_CHUNK_TORN | TW_CHUNK_LAST)) != TW_CHUNK_LAST;
 }
 
 /*
- * Adds to gaps and cut what a chunk, or a piece of one, says by its flags. A thread counts as cut from the `first` one of it until its end is seen, so the sum over all
- * is right, in whatever order they come.
+ * Adds to gaps and cut what a chunk, or a piece of one, says by its flags. A thread counts as cut from its `first`
+ * one until its end is seen, so the sum over all is right, in any order.
  */
 void tw_totals_end(struct tw_totals *t, int first, uint32_t flags);
 
@@ -374,15 +389,18 @@ int tw_writer_close(struct tw_writer *w, const struct tw_recording_info *end);
 /* Fills the header of a block whose stored bytes these are. */
 struct tw_file_block tw_block_head(uint32_t kind, size_t raw, const void *stored, size_t n);
 
-/* The directory that is written to, by which it can be opened though it is renamed; the writer's. */
+/* The writer's directory, through which it can be opened even if it is renamed; owned by the writer. */
 int tw_writer_directory(const struct tw_writer *w);
 
-/* What has been written so far as a recording without chunks, to which nothing may be added any more; the writer's. NULL: it is too much to be remembered, and is to be read. */
+/*
+ * What has been written so far as a recording without chunks, to which nothing may be added any more; owned by the
+ * writer. NULL: it was too much to remember, and must be read.
+ */
 const struct tw_recording *tw_writer_written(struct tw_writer *w);
 
 /* ---- names ---- */
 
-/* The names that are kept with a recording: bytes that names/kept.h makes and reads. They live as long as the recording. */
+/* Names that are kept with a recording: bytes that names/kept.h makes and reads. They live as long as the recording. */
 struct tw_names_block {
 	const uint8_t *bytes;
 	size_t n;
@@ -396,7 +414,7 @@ int tw_recording_source(const struct tw_recording *r, const char *path);
 
 /* ---- files of blocks ---- */
 
-/* Writes a file of blocks, in place of the one that is there; in one step, when it is closed. `error`: it all came to nothing. */
+/* Writes a file of blocks that replaces the existing one in one step, when it is closed. `error`: abandons it. */
 struct tw_block_file;
 enum { TW_INDEX_LEVEL = 9 }; /* zstd's */
 int tw_block_file_create(const struct tw_recording *r, const char *name, struct tw_block_file **out);
@@ -406,21 +424,21 @@ int tw_block_file_close(struct tw_block_file *f, int error);
 /* ---- directory ---- */
 
 /*
- * Makes `dir` an empty directory for a new recording. A recording that stands there is renamed to `dir`.old, in place of an older recording of
- * that name; nothing else is ever renamed or removed.
+ * Makes `dir` an empty directory for a new recording. An existing recording is renamed to `dir`.old, replacing an
+ * older recording of that name; nothing else is ever renamed or removed.
  */
 int tw_directory_prepare(const char *dir);
 
 /*
- * Removes `dir`, which tw_directory_prepare has made, when tw_writer_create has failed: what stands there is no recording and would be in the way
- * of the next. tw_recording_detail() stays as it is.
+ * Removes `dir`, made by tw_directory_prepare, after tw_writer_create has failed: what is there is no recording and
+ * would be in the way of the next. tw_recording_detail() is unchanged.
  */
 void tw_directory_abandon(const char *dir);
 
-/* Whether there is something in a recording's directory besides its files and the sources of trackway bundle. */
+/* Does a recording's directory contain anything besides its files and the sources of trackway bundle? */
 int tw_directory_has_others(const char *dir);
 
-/* Removes a recording with its directory, unless something else is in that too. */
+/* Removes a recording with its directory, unless that contains something else. */
 int tw_directory_remove(const char *dir);
 
 /* ---- header ---- */
@@ -434,7 +452,7 @@ void tw_header_free(struct tw_recording_info *info);
 /* A copy with strings of its own, incomplete. TW_ERR_MEMORY; tw_header_free in any case. */
 int tw_info_copy(struct tw_recording_info *to, const struct tw_recording_info *from);
 
-/* Sets disk space aside, so that the header can be written once more when the disk is full. */
+/* Reserves disk space, so that the header can be rewritten when the disk is full. */
 int tw_header_reserve(int dir_fd);
 
 /* What a count of the engine's is called, enum tw_count. */

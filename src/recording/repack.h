@@ -1,15 +1,19 @@
 /*
- * A recording written anew by another coder: the same trace, the same chunks and blocks, in other zstd frames. What is damaged is copied as it is.
+ * Rewriting a recording with another coder: the same trace, the same chunks and blocks, in other zstd frames. Damaged
+ * parts are copied unchanged.
  */
 #ifndef TW_REPACK_H
 #define TW_REPACK_H
 
 #include "recording/recording.h"
 
-/* What frames are like: as the recorder makes them while a program runs, or as small as they come. */
+/* Kind of frames: fast, as the recorder makes them while a program runs, or as small as possible. */
 enum tw_coder { TW_CODER_FAST, TW_CODER_SMALL };
 
-/* Writes all files of an open recording, but for its index, which is made again when it is of use, to an empty directory. *totals: those of the new one. */
+/*
+ * Writes all files of an open recording, except its index, which is made again when needed, to an empty directory.
+ * *totals: those of the new one.
+ */
 int tw_repack(const struct tw_recording *r, const char *to, enum tw_coder coder, struct tw_totals *totals);
 
 #endif

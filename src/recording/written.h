@@ -1,6 +1,6 @@
 /*
- * What a writer has written of a recording, chunks apart, remembered as long as it is little: who wants to know it at the end need not read and unpack it again, which takes longer
- * than many a short program.
+ * What a writer has written of a recording, except chunks, remembered as long as it is little. So it need not be read
+ * and unpacked again at the end, which takes longer than many a short program.
  */
 #ifndef TW_WRITTEN_H
 #define TW_WRITTEN_H
@@ -17,11 +17,14 @@ struct tw_written {
 void tw_written_begin(struct tw_written *w, const struct tw_recording_info *info, int dir_fd);
 void tw_written_end(struct tw_written *w);
 
-/* A block of the code file, and the first chunk of a thread, have been written. `stays`: its bytes stay where they are as long as this is used; else they are copied, if they are few. */
+/*
+ * A block of the code file, and the first chunk of a thread, have been written. `stays`: its bytes stay in place as
+ * long as this is used; otherwise they are copied, if they are few.
+ */
 void tw_written_block(struct tw_written *w, uint32_t kind, const void *bytes, size_t n, int stays);
 void tw_written_thread(struct tw_written *w, const struct tw_thread_info *thread);
 
-/* All of it as a recording without chunks, which may not grow any more; or NULL. It is the writer's. */
+/* All of it as a recording without chunks, which may not grow any more; or NULL. Owned by the writer. */
 const struct tw_recording *tw_written_recording(struct tw_written *w);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Compiling one program to machine code (code.h). Method: registers of the program are followed symbolically, as a machine register plus a constant,
- * so that updates which add constants cost nothing but one store at the end. What is constant in references and blocks (pc, size,
- * type...) stands in a struct tw_stretch: an execution writes addresses and where that is.
+ * Compiling one program to machine code (code.h). Method: registers of the program are followed symbolically, as a
+ * machine register plus a constant, so that updates which add constants cost only one store at the end. The constant
+ * parts of references and blocks (pc, size, type...) are in a struct tw_stretch: an execution writes addresses and a
+ * pointer to that.
  */
 #ifndef TW_COMPILE_H
 #define TW_COMPILE_H
@@ -11,11 +12,13 @@
 
 struct tw_value_slot;
 
-/* Where the code of `p` begins, or NULL: there is no room, or it is not to be compiled; then *place is as it was. `slots`: how values are predicted now,
- * where they are coded. */
+/*
+ * Start of the code of `p`, or NULL: there is no room, or it must not be compiled; then *place is unchanged. `slots`:
+ * how values are predicted now, if they are encoded.
+ */
 const uint8_t *tw_compile(struct tw_compile_place *place, const struct tw_program *p, const struct tw_value_slot *slots);
 
-/* Takes the next tag and goes on with its code, or out. */
+/* Takes the next tag and jumps to its code, or to the exit. */
 void tw_compile_dispatch(struct as *a, const struct tw_compile_place *place);
 
 #endif

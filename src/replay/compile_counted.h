@@ -1,14 +1,16 @@
 /*
- * Code of fragments whose executions are counted, or whose lines are marked (counted.h), in the place of what goes to a batch's lists.
+ * Code of fragments whose executions are counted, or whose lines are marked (counted.h), instead of being listed in a
+ * batch.
  *
- * Each address takes one look whether it is aligned; nearly all are. Those that are not, or whose size is none that could be, are listed.
+ * Each address is checked for alignment; nearly all are aligned. References that are not, or have an impossible size,
+ * are listed.
  */
 #ifndef TW_COMPILE_COUNTED_H
 #define TW_COMPILE_COUNTED_H
 
 #include "replay/compiler.h"
 
-/* Whether the address of the stretch's next reference is looked at. */
+/* Is the address of the stretch's next reference checked? */
 int tw_compile_watches(const struct compiler *c);
 
 /* The stretch's next reference, with its address in `reg`. */
@@ -18,10 +20,10 @@ void tw_compile_watch(struct compiler *c, uint8_t reg);
 void tw_compile_count(struct compiler *c);
 void tw_compile_count_insns(struct compiler *c);
 
-/* Goes there when enough has been counted, or something is full. */
+/* Jumps to `to` when enough has been counted, or something is full. */
 void tw_compile_if_full(struct compiler *c, const uint8_t *to);
 
-/* What is done for references that are not aligned, behind all other code. Returns 0 if there is no room. */
+/* The code for unaligned references, after all other code. Returns 0 if there is no room. */
 int tw_compile_odd(struct compiler *c);
 
 /* struct tw_compile_place, `odd`. */

@@ -11,7 +11,7 @@ size_t tw_compile_lanes_data(void);
 /* A step of lanes, between two stretches. Returns 0, with nothing done, if the walk must do it. */
 int tw_compile_lanes(struct compiler *c, const struct tw_step *s);
 
-/* Behind the program: lanes whose mask was not as expected. There must be room. */
+/* After the program: lanes whose mask was not as expected. There must be room. */
 void tw_compile_other_lanes(struct compiler *c);
 
 #endif

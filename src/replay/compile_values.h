@@ -7,13 +7,13 @@
 /* Whether the program's values fit its slots; sets first_slot and `inlined`. */
 int tw_compile_values(struct compiler *c);
 
-/* At the program's start: sees to it that values can be taken. */
+/* At the program's start: makes sure that values can be taken. */
 void tw_compile_take(struct compiler *c);
 
 /* The next value, of register `reg`, into a machine register. */
 void tw_compile_value(struct compiler *c, uint8_t reg, uint8_t host);
 
-/* Behind the program: what is not as expected. Returns 0 if there is no room. */
+/* After the program: code for unexpected values. Returns 0 if there is no room. */
 int tw_compile_unexpected(struct compiler *c);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The state of a compilation, shared by its parts: compile.c (steps), compile_values.c (values that are coded) and compile_lanes.c. No one else includes this.
+ * The state of a compilation, shared by its parts: compile.c (steps), compile_values.c (encoded values) and
+ * compile_lanes.c. Not to be included elsewhere.
  */
 #ifndef TW_COMPILER_H
 #define TW_COMPILER_H
@@ -18,7 +19,10 @@ struct place {
 	int32_t disp;
 };
 
-/* A value worked out with a look how it is predicted, and the jumps out of there for when that is not as it was when the code was made. */
+/*
+ * A value computed after a check of its prediction mode, and the jumps out of that for when the mode has changed
+ * since the code was made.
+ */
 struct tw_inline_value {
 	unsigned k;             /* its place among the fragment's values: its slot is first_slot + k */
 	uint8_t reg;            /* of the slot */
@@ -26,18 +30,18 @@ struct tw_inline_value {
 	uint8_t way;            /* that was expected */
 	uint8_t open;           /* other ways are no surprise */
 	uint8_t *miss, *other;  /* jumps: not as predicted; predicted in another way */
-	const uint8_t *learn;   /* where they come back with the value: the register's last one */
+	const uint8_t *learn;   /* return point with the value: the register's last one */
 	const uint8_t *learned; /* ...or with all learned */
 };
 
-/* Lanes whose code is in line, and the jumps out of there for when other lanes are active than it writes. */
+/* Lanes with inline code, and the jumps out of that for other sets of active lanes. */
 struct tw_lanes {
 	const struct tw_step *step;
 	uint8_t *many, *others;
 	const uint8_t *next; /* where they come back */
 };
 
-/* A reference whose address is looked at whether it is aligned, and the jump out of there for when it is not. */
+/* A reference whose address is checked for alignment, and the jump out of that for unaligned ones. */
 struct tw_watched {
 	const struct tw_ref_shape *shape;
 	uint8_t reg; /* its address */
@@ -62,10 +66,10 @@ struct compiler {
 	const struct tw_op *ops;
 	struct place slot[TW_NREG_SLOTS];
 	unsigned used[TW_POOL], clock; /* when each was used last */
-	unsigned pinned;               /* bit per register of the pool: not to be given to another now */
+	unsigned pinned;               /* bit per register of the pool: not to be reassigned now */
 	struct tw_stretch *stretch;    /* this one... */
 	unsigned n_refs;               /* ...of which so many references are written */
-	int32_t addr_moved;            /* CODE_ADDR points so many bytes behind where it did at the stretch's start */
+	int32_t addr_moved;            /* how many bytes CODE_ADDR has advanced since the stretch's start */
 	int counted;                   /* executions are counted, not listed */
 	struct tw_watched watched[TW_WATCHED];
 	unsigned n_watched;
@@ -74,7 +78,7 @@ struct compiler {
 	/* where values are coded */
 	const struct tw_value_slot *slots;
 	uint32_t first_slot;
-	int inlined;   /* values are worked out where they are used; else they are in w->record */
+	int inlined;   /* values are computed where they are used; otherwise they are in w->record */
 	uint64_t open; /* values, as in the program */
 	struct tw_inline_value value[TW_INLINE_VALUES];
 	unsigned n_inlined;
@@ -90,7 +94,7 @@ void *tw_compile_data(struct compiler *c, size_t n);
 /* Has the walk do a step. */
 void tw_compile_helper(struct compiler *c, const struct tw_step *s);
 
-/* reg += the base of the operation's segment, where that has one. */
+/* reg += the base of the operation's segment, if that has one. */
 void tw_compile_segment(struct compiler *c, uint8_t reg, const struct tw_op *op);
 
 /* Where a slot of the register file is. */
@@ -107,7 +111,7 @@ static inline uint32_t tw_compile_number(struct compiler *c)
 	return number;
 }
 
-/* Where value k of the execution is, unless it is worked out in line. */
+/* Where value k of the execution is, unless it is computed inline. */
 static inline struct as_mem tw_value_memory(const struct compiler *c, unsigned k)
 {
 	size_t at = k * sizeof(uint64_t);

@@ -1,8 +1,9 @@
 /*
- * What a chunk holds, without blocks and references: for who wants to know only whether it is what its header says (check).
+ * The contents of a chunk as counts, without blocks and references: for checking it against its header (check).
  *
- * Values are decoded all the same, since how one is predicted depends on those before it, and some say how often a loop or a string instruction ran. But no machine
- * code is made: with many fragments neither that nor what its branches led to stays in the processor's caches. One loop goes over tags, and one over the slots they name.
+ * Values are decoded nevertheless, since the prediction of one depends on those before it, and some say how often a
+ * loop or a string instruction ran. But no machine code is made: with many fragments neither code nor branch history
+ * stays in the processor's caches. One loop processes tags, and one the slots that they name.
  */
 #ifndef TW_COUNT_H
 #define TW_COUNT_H
@@ -15,7 +16,10 @@ struct tw_value_map;
 struct tw_count_map;
 struct tw_counter;
 
-/* What n fragments count for, all that chunks have: valid descriptors, the later of two with the same number counts. All must stay. NULL: no memory, or this way does not suit them. */
+/*
+ * What n fragments count for, all that chunks have: valid descriptors, of two with the same number the later one. All
+ * must stay. NULL: no memory, or this method does not suit them.
+ */
 struct tw_count_map *tw_count_map_new(const struct tw_descriptor *const *descriptor, size_t n, const struct tw_value_map *values);
 void tw_count_map_free(struct tw_count_map *map);
 
@@ -24,8 +28,9 @@ struct tw_counter *tw_counter_new(const struct tw_count_map *map);
 void tw_counter_free(struct tw_counter *c);
 
 /*
- * 1: the chunk is good, and holds what its header says: a walk would find no error, and as many instructions, blocks, references, reads, writes and events. 0: it is not, or it
- * has something that a walk has to look at; nothing has been found out then.
+ * 1: the chunk is good, and holds what its header says: a walk would find no error, and as many instructions, blocks,
+ * references, reads, writes and events. 0: it does not, or it contains something that only a walk can check; nothing
+ * has been established then.
  */
 int tw_counter_holds(struct tw_counter *c, const struct tw_coded_chunk *chunk);
 

@@ -1,5 +1,6 @@
 /*
- * Disassembly of an instruction in a descriptor, for people to read. Replay itself needs no decoder; messages and dumps do.
+ * Disassembly of an instruction in a descriptor, for people to read. Replay itself needs no decoder; messages and
+ * dumps do.
  */
 #ifndef TW_DISASSEMBLE_H
 #define TW_DISASSEMBLE_H

@@ -1,6 +1,6 @@
 /*
- * Numbers of stretches that stay (analyzer.h), without a look at the stretches: they stand side by side, by number, so that where one is says its number. Who counts by
- * number leaves the caches to what is counted in.
+ * Numbers of permanent stretches (analyzer.h), without reading the stretches: they are stored side by side, by
+ * number, so the address gives the number. Counting by number leaves the caches to the counters.
  */
 #ifndef TW_REPLAY_KEPT_H
 #define TW_REPLAY_KEPT_H

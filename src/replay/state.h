@@ -1,6 +1,6 @@
 /*
- * The state of a walk, shared by its parts: batch.c (what is given away), ops.c (operations that are not plain), code.c (machine code), walk.c (streams).
- * No one else includes this.
+ * The state of a walk, shared by its parts: batch.c (delivery), ops.c (operations that are not plain), code.c
+ * (machine code), walk.c (streams). Not to be included elsewhere.
  */
 #ifndef TW_REPLAY_STATE_H
 #define TW_REPLAY_STATE_H
@@ -14,20 +14,27 @@
 #include <string.h>
 #include <trackway/recording.h>
 
-/* A batch is given away at the first fragment that finds so much in it: references, blocks made step by step, stretches, events. Small enough
- * to stay in the first-level cache. */
+/*
+ * A batch is delivered at the first fragment that finds this much in it: references, blocks made step by step,
+ * stretches, events. Small enough to stay in the first-level cache.
+ */
 enum { TW_BATCH = 1024, TW_BATCH_STRETCHES = 512, TW_BATCH_EVENTS = 512 };
 
-/* Executions in machine code end with one look, at the addresses or at the stretches: so a batch may have so many stretches before the last execution. */
+/*
+ * Executions in machine code end with one check, of the addresses or of the stretches: so a batch may have this many
+ * stretches before the last execution.
+ */
 enum { TW_CODE_STRETCHES = 2 * TW_BATCH_STRETCHES };
 
-/* Room for one fragment more than that, and for what continues it: a stretch for each operation that is not plain and one before it. Behind what is in
- * the batch there is always room for TW_BATCH_SPARE addresses more. */
+/*
+ * Room for one more fragment than that, and for what continues it: a stretch for each operation that is not plain and
+ * one before it. After the contents of the batch there is always room for TW_BATCH_SPARE more addresses.
+ */
 enum { TW_BATCH_SPARE = 16 };
 enum { TW_BATCH_ROOM = TW_BATCH + TW_PROGRAM_MAX + TW_BATCH_SPARE, TW_STRETCH_ROOM = TW_CODE_STRETCHES + 2 * TW_PROGRAM_MAX + 16 };
 _Static_assert(TW_BATCH_ROOM < 1 << 14, "references of a batch are counted in 14 bits");
 
-/* While code runs, the register that says where addresses go is so many ahead of w->addr: displacements of a byte then reach twice as many. */
+/* While code runs, its pointer for addresses is this far ahead of w->addr: byte displacements then reach twice as many. */
 enum { TW_CODE_ADDR_AHEAD = 16 };
 
 /* Fragments with more blocks or instructions have no machine code. */
@@ -62,7 +69,7 @@ struct tw_walk {
 	uint64_t reg[TW_NREG_SLOTS];
 	struct tw_value_reader values; /* the last value of each register stands first */
 	struct tw_program *const *row; /* programs of this upper half */
-	const uint16_t *c, *c_end;     /* what is left of the streams; where values are coded, *c_end is 0 */
+	const uint16_t *c, *c_end;     /* the rest of the streams; if values are encoded, *c_end is 0 */
 	const uint64_t *m, *m_end;
 	const uint8_t *e, *e_end;
 	uint64_t *addr;                    /* next to be written, in addrs */
@@ -76,8 +83,8 @@ struct tw_walk {
 	struct tw_stretch *made;                 /* ..., in mades; not in `stretches` yet */
 	struct tw_event *event;                  /* ..., in events */
 	uint32_t taken;                          /* the values of the next fragment are in `record` */
-	uint64_t insns_room;                     /* instructions the chunk still has at the batch's start, by its header */
-	uint64_t left;                           /* executions that are left of a loop which filled the batch in machine code */
+	uint64_t insns_room;                     /* instructions that the chunk still has at the batch's start, by its header */
+	uint64_t left;                           /* remaining executions of a loop that filled the batch in machine code */
 	struct tw_counted counted;
 	uint32_t upper;
 	uint32_t started;     /* a keyframe has been seen */
@@ -88,8 +95,10 @@ struct tw_walk {
 	uint64_t first_insn, first_block, first_ref; /* of the thread, before this batch */
 	const struct tw_chunk *chunk;
 	struct tw_walk_options options;
-	/* The value of a slot of the fragment whose tag was taken last, whose code was made for another way: asked for each 256th time, so that the code is made
-	 * anew. `values.run` is as for tw_value_reader_hit. */
+	/*
+	 * The value of a slot of the fragment whose tag was taken last, in another mode than its code was made for: called
+	 * every 256th time, so that the code is remade. `values.run` is as for tw_value_reader_hit.
+	 */
 	uint64_t (*other_way)(struct tw_walk *w, uint32_t slot);
 	uint64_t addrs[TW_BATCH_ROOM];
 	const struct tw_stretch *stretches[TW_STRETCH_ROOM];
@@ -98,15 +107,17 @@ struct tw_walk {
 	struct tw_stretch mades[TW_STRETCH_ROOM];
 	struct tw_event events[TW_BATCH_EVENTS];
 	struct tw_batch_lists lists;
-	/* Of each kind of literal: bytes, the bits that count, and the highest of these. 0 of ways that are none. */
+	/* For each kind of literal: bytes, the significant bits, and the highest of these. 0 for modes that are none. */
 	uint64_t literal_bytes[TW_LITERAL + TW_LITERAL_KINDS];
 	uint64_t literal_mask[TW_LITERAL + TW_LITERAL_KINDS];
 	uint64_t literal_sign[TW_LITERAL + TW_LITERAL_KINDS];
-	/* By ways and kinds of literal, all ones where it holds: the value is a difference to the register's last one; the difference is the slot's step; it
-	 * is what followed; it is no literal. */
+	/*
+	 * By modes and kinds of literal, all ones if true: the value is a difference to the register's last one; the
+	 * difference is the slot's step; it is the successor; it is no literal.
+	 */
 	uint64_t to_register[TW_LITERAL + TW_LITERAL_KINDS], is_step[TW_LITERAL + TW_LITERAL_KINDS],
 	    is_successor[TW_LITERAL + TW_LITERAL_KINDS], is_way[TW_LITERAL + TW_LITERAL_KINDS];
-	/* By codes: the way or kind of literal, and all ones where it is the slot's way from then on. */
+	/* By codes: the mode or kind of literal, and all ones if it becomes the slot's mode. */
 	uint64_t kind_of_code[TW_NCODES], is_lasting[TW_NCODES];
 	int coded;                   /* values are in `values`, not at m */
 	uint64_t record[TW_RECORD];  /* values of one execution, decoded */
@@ -132,16 +143,19 @@ int tw_batch_flush_last(struct tw_walk *w);
 /* Where a chunk begins. */
 void tw_counted_begin(struct tw_walk *w);
 
-/* Instructions that code may execute where they are counted: up to where those of one fragment more would go beyond the period. */
+/* Instructions that code may execute if they are counted: up to the point where one more fragment might cross the period's end. */
 uint64_t tw_counted_room(const struct tw_walk *w);
 
-/* Ends the stretch that steps have made, if they have made anything. Before machine code goes on. */
+/* Ends the stretch made by steps, if there is one. Before machine code continues. */
 void tw_batch_close(struct tw_walk *w);
 
-/* Where executions are counted: n more instructions are about to be made by steps, or one by one. If a period ends among them what was counted before them is given away. */
+/*
+ * If executions are counted: n more instructions are about to be executed by steps, or one by one. If a period ends
+ * among them, delivers what was counted before.
+ */
 int tw_batch_before(struct tw_walk *w, uint64_t n);
 
-/* Blocks and instructions of the batch so far. Where executions are counted `sums` is instructions alone, and not all blocks are known. */
+/* Blocks and instructions of the batch so far. If executions are counted `sums` is instructions alone, and not all blocks are known. */
 static inline uint64_t tw_batch_n_blocks(const struct tw_walk *w)
 {
 	return w->n_blocks + (w->counted.is_on ? 0 : w->sums >> TW_SUM_BLOCKS & ((1u << (TW_SUM_READS - TW_SUM_BLOCKS)) - 1));
@@ -157,10 +171,10 @@ static inline size_t tw_batch_n_refs(const struct tw_walk *w)
 	return (size_t)(w->addr - w->addrs);
 }
 
-/* Gives the batch away if it is full, in the middle of the newest block: the next one begins with a record that continues it. */
+/* Delivers the batch if it is full, in the middle of the newest block: the next one starts with a record that continues it. */
 int tw_batch_flush_within(struct tw_walk *w);
 
-/* Block number `k` of fragment `d` begins and executes n_insns instructions. */
+/* Block number `k` of fragment `d` starts and executes n_insns instructions. */
 void tw_batch_block(struct tw_walk *w, const struct tw_descriptor *d, unsigned k, unsigned n_insns);
 
 /* n references of this type have been made by steps. */

@@ -14,10 +14,13 @@ struct tw_together {
 /* As tw_replay, for all `n` of them, which get the same batches, in their order. One that fails ends the replay for all. */
 int tw_replay_together(const struct tw_recording *r, const struct tw_replay_options *options, const struct tw_together *members, size_t n);
 
-/* What analyzers that need this and that (enum tw_needs) need together, and of wishes that make replay cheaper those that both can do with. */
+/* The combined needs of analyzers with these two (enum tw_needs); of wishes that make replay cheaper those that both share. */
 uint32_t tw_needs_together(uint32_t a, uint32_t b);
 
-/* The same for `analyzer` and, behind it, the struct tw_together that `second` is: it may be given where a tw_hot_replay (analyze/hot.h) is asked for. */
+/*
+ * The same for `analyzer` and the struct tw_together in `second`, in this order: usable where a tw_hot_replay
+ * (analyze/hot.h) is expected.
+ */
 int tw_replay_beside(void *second, const struct tw_recording *r, const struct tw_replay_options *options,
                      const struct tw_analyzer *analyzer, void *arg);
 

@@ -1,9 +1,10 @@
 /*
  * Verification: replay against a log of what really happened.
  *
- * In a recording made with TW_FLAG_VERIFY every fragment is followed by one REFS event with its references, worked out the simple way from live
- * registers. A verifier replays a chunk from its values and compares, fragment by fragment: the same code ran, and it made the same references
- * in the same order. It keeps the first difference it finds.
+ * In a recording made with TW_FLAG_VERIFY every fragment is followed by one REFS event with its references, computed
+ * in the simple way from live registers. A verifier replays a chunk from its values and compares, fragment by
+ * fragment: the same code ran, and it made the same references in the same order. It keeps the first difference it
+ * finds.
  *
  * One verifier serves one thread; chunks may come in any order.
  */
@@ -20,8 +21,10 @@ struct tw_verify *tw_verify_new(const struct tw_xstate *xstate, const struct tw_
                                 void *ctx);
 void tw_verify_free(struct tw_verify *v);
 
-/* Verifies a chunk that still has its REFS events. Returns 0 while all is well; once a mismatch was found, or a chunk did not replay, not 0
- * for this and every later chunk, which are then not looked at. */
+/*
+ * Verifies a chunk that still has its REFS events. Returns 0 while everything matches. Once a mismatch was found, or
+ * a chunk did not replay, returns nonzero for this and every later chunk without looking at those.
+ */
 int tw_verify_chunk(struct tw_verify *v, const struct tw_chunk *chunk);
 
 /* One line with what was compared; or the first mismatch: thread, reference, pc, disassembly, expected and found. */

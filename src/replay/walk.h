@@ -1,7 +1,7 @@
 /*
  * The walk: from one chunk to batches of blocks, references and events. This is the inner loop of all replay.
  *
- * A walk needs nothing but programs and the chunk; it is used by one thread at a time and from chunk to chunk again.
+ * A walk needs only programs and the chunk. It is used by one thread at a time, for one chunk after another.
  */
 #ifndef TW_WALK_H
 #define TW_WALK_H
@@ -24,16 +24,18 @@ void tw_walk_free(struct tw_walk *w);
 void tw_walk_set_context(struct tw_walk *w, void *context);
 
 /*
- * Walks a chunk from its keyframe to its end. Returns 0, what batch() returned, TW_ERR_FRAGMENT or TW_ERR_STREAM; whatever was found before an
- * error has been given to batch(). *counts may be NULL.
+ * Walks a chunk from its keyframe to its end. Returns 0, what batch() returned, TW_ERR_FRAGMENT or TW_ERR_STREAM;
+ * everything found before an error has been delivered. *counts may be NULL.
  */
 int tw_walk_chunk(struct tw_walk *w, const struct tw_chunk *chunk, struct tw_walk_counts *counts);
 
-/* The same of a chunk whose values are coded, for programs made for such: chunk->m is not looked at, its M section has the n bytes at `section`; and
- * behind the last of chunk->c stands a 0. Besides, TW_ERR_DAMAGED. */
+/*
+ * The same for a chunk with encoded values, and programs made for such: ignores chunk->m; its M section is the n
+ * bytes at `section`; and a 0 follows the last of chunk->c. Also TW_ERR_DAMAGED.
+ */
 int tw_walk_coded(struct tw_walk *w, const struct tw_chunk *chunk, const uint8_t *section, size_t n, struct tw_walk_counts *counts);
 
-/* One or the other: a chunk as tw_recording_coded_chunk gives it, for programs made for the values of its recording. */
+/* One or the other: a chunk as from tw_recording_coded_chunk, for programs made for the values of its recording. */
 struct tw_coded_chunk;
 int tw_walk_read(struct tw_walk *w, const struct tw_coded_chunk *chunk, struct tw_walk_counts *counts);
 

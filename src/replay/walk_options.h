@@ -11,7 +11,7 @@ struct tw_xstate;
 struct tw_walk_options {
 	const struct tw_programs *programs;
 	const struct tw_xstate *xstate; /* of the machine that recorded */
-	/* A tag names a fragment without a program: adds it and returns 0, or an error. NULL: there are no more. */
+	/* A tag names a fragment without a program: adds it and returns 0, or an error. NULL: there are no others. */
 	int (*missing)(void *context, uint32_t number);
 	/* As batch() of an analyzer: non-zero stops the walk. */
 	int (*batch)(void *context, const struct tw_batch *batch);
