@@ -91,6 +91,14 @@ struct tw_data_name {
 void tw_names_data(struct tw_names *names, uint32_t image, uint64_t address, struct tw_data_name *out);
 
 /*
+ * The full name of what is at an address within a variable, as the source writes it: "stats.hits", "table[3].next".
+ * "table+12" where the type is unknown, or where no member begins there. Types come from the files as they are now.
+ * Returns how many bytes from the address on belong to it; 0, and "" in `text`, if no variable is known there. The text
+ * is cut to `size` bytes, NUL included.
+ */
+uint64_t tw_names_variable(struct tw_names *names, uint32_t image, uint64_t address, char *text, size_t size);
+
+/*
  * Places of a function or variable of this name, in one image or in all (UINT32_MAX). `module` NULL: any; otherwise a
  * path, a file name, or a file name up to ".so". Fills at most `room` places; returns how many there are.
  */

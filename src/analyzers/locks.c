@@ -273,15 +273,9 @@ static uint64_t ns_of(const struct state *s, uint64_t cycles)
 
 static void name_lock(const struct lock *l, struct tw_names *names, char *to, size_t size)
 {
-	struct tw_data_name name;
-	tw_names_data(names, l->image, l->addr, &name);
 	if (l->addr == TW_HELD_CRITICAL)
 		snprintf(to, size, "critical");
-	else if (name.known && name.offset)
-		snprintf(to, size, "%s+%llu", name.object, (unsigned long long)name.offset);
-	else if (name.known)
-		snprintf(to, size, "%s", name.object);
-	else
+	else if (!tw_names_variable(names, l->image, l->addr, to, size))
 		snprintf(to, size, "0x%llx", (unsigned long long)l->addr);
 }
 

@@ -192,16 +192,10 @@ void tw_races_judge_unknown(struct tw_races *r, struct tw_atomics *atomics)
 	r->n = n;
 }
 
-/* The variable at an address, perhaps with an offset; or the address. */
+/* The variable at an address, or the part of it; or the address. */
 static void name_object(struct tw_names *names, uint32_t image, uint64_t addr, char *to, size_t size)
 {
-	struct tw_data_name name;
-	tw_names_data(names, image, addr, &name);
-	if (name.known && name.offset)
-		snprintf(to, size, "%s+%llu", name.object, (unsigned long long)name.offset);
-	else if (name.known)
-		snprintf(to, size, "%s", name.object);
-	else
+	if (!tw_names_variable(names, image, addr, to, size))
 		snprintf(to, size, "0x%llx", (unsigned long long)addr);
 }
 

@@ -303,20 +303,44 @@ static size_t keep_shared(struct state *s)
 	return n;
 }
 
-/* What the first byte of a line that was touched belongs to: "table+64". */
+/* The bytes of a line that threads write; of one whose writers are not among those kept, those that they touch. */
+static uint64_t written_bytes(const struct state *s, const struct line *l)
+{
+	uint64_t written = 0, touched = 0;
+	for (uint32_t i = l->sharers; i != NONE; i = s->sharers[i].next) {
+		written |= s->sharers[i].written;
+		touched |= s->sharers[i].read | s->sharers[i].written;
+	}
+	return written ? written : touched;
+}
+
+/* The variables of a line, or their parts, that are written, in their order: "hits[0], hits[1]"; of those that are no variable's the file, if it is a file's. */
 static void name_line(const struct state *s, const struct line *l, char *to, size_t size)
 {
 	struct tw_names *names = tw_context_names(s->context);
-	struct tw_data_name name;
-	uint64_t touched = 0;
-	for (uint32_t i = l->sharers; i != NONE; i = s->sharers[i].next)
-		touched |= s->sharers[i].read | s->sharers[i].written;
-	uint64_t at = l->address + (unsigned)__builtin_ctzll(touched);
-	tw_names_data(names, tw_names_image(names, l->program), at, &name);
-	if (*name.object)
-		snprintf(to, size, name.offset ? "%s+%llu" : "%s", name.object, (unsigned long long)name.offset);
-	else
-		snprintf(to, size, "-");
+	const uint32_t image = tw_names_image(names, l->program);
+	struct tw_data_name file = {.object = ""};
+	uint64_t bytes, written = written_bytes(s, l);
+	char name[200];
+	size_t n = 0;
+	to[0] = 0;
+	for (unsigned at = 0; at < LINE; at += bytes) {
+		bytes = 1;
+		if (!(written >> at & 1))
+			continue;
+		const uint64_t of_part = tw_names_variable(names, image, l->address + at, name, sizeof name);
+		if (!of_part) {
+			tw_names_data(names, image, l->address + at, &file);
+			continue;
+		}
+		bytes = of_part < LINE ? of_part : LINE;
+		const int fits = n + strlen(name) + sizeof ", , ..." <= size;
+		n += (size_t)snprintf(to + n, size - n, "%s%s", n ? ", " : "", fits ? name : "...");
+		if (!fits)
+			return;
+	}
+	if (!n)
+		snprintf(to, size, "%s", *file.object ? file.object : "-");
 }
 
 static void print_lines(struct tw_answer *a, const struct state *s, size_t n)

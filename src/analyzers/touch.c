@@ -5,6 +5,7 @@
 #include "analyze/packed.h"
 #include "analyze/syscall_buffers.h"
 #include "analyzers/by_place.h"
+#include "analyzers/touch_parts.h"
 #include "analyzers/touch_paths.h"
 #include "base/array.h"
 #include "channel/where.h"
@@ -44,6 +45,7 @@ struct state {
 	uint32_t thread, image;
 	uint64_t tsc, seen;
 	struct tw_ranges ranges; /* what is looked at */
+	struct tw_touch_parts parts;
 };
 
 static void free_state(struct state *s)
@@ -51,6 +53,7 @@ static void free_state(struct state *s)
 	free(s->accesses);
 	free(s->sites);
 	tw_ranges_free(&s->ranges);
+	tw_touch_parts_free(&s->parts);
 	free(s);
 }
 
@@ -143,6 +146,17 @@ static struct site *site_of(struct state *s, uint64_t pc, uint32_t image, uint32
 	return &sites[at];
 }
 
+/* Where an access begins to be of what is looked at. */
+static uint64_t begin_in_range(const struct state *s, const struct access *a)
+{
+	for (size_t i = 0; i < s->ranges.n; i++) {
+		const struct tw_range *r = &s->ranges.items[i];
+		if (a->addr < r->start && r->start - a->addr < a->size && (r->image == s->image || r->image == UINT32_MAX))
+			return r->start;
+	}
+	return a->addr;
+}
+
 static int take_access(struct state *s, const struct access *a)
 {
 	struct site *site = site_of(s, a->pc, s->image, s->thread);
@@ -150,7 +164,8 @@ static int take_access(struct state *s, const struct access *a)
 		return TW_ERR_MEMORY;
 	site->reads += (a->type & TW_READ) != 0;
 	site->writes += (a->type & TW_WRITE) != 0;
-	return keep_access(s, a);
+	const int error = tw_touch_parts_add(&s->parts, s->image, begin_in_range(s, a), a->type);
+	return error ? error : keep_access(s, a);
 }
 
 static int take_refs(struct state *s, const struct tw_ref *refs, size_t n, uint64_t insn)
@@ -254,7 +269,7 @@ static int merge_all(struct state *s, const struct state *from)
 	}
 	if (from->last.size && (!s->last.size || by_time(&from->last, &s->last) > 0))
 		s->last = from->last;
-	return 0;
+	return tw_touch_parts_merge(&s->parts, &from->parts);
 }
 
 static int merge(void *state, void *later)
@@ -272,6 +287,8 @@ static int pack(const void *state, FILE *to)
 	int error = tw_pack_array(to, s->accesses, s->n, sizeof *s->accesses);
 	if (!error)
 		error = tw_pack_array(to, s->sites, s->n_sites, sizeof *s->sites);
+	if (!error)
+		error = tw_touch_parts_pack(&s->parts, to);
 	return error ? error : tw_pack_bytes(to, &s->last, sizeof s->last);
 }
 
@@ -281,6 +298,8 @@ static int unpack(void *state, FILE *from)
 	int error = tw_unpack_array(from, (void **)&s->accesses, &s->n, &s->room, sizeof *s->accesses);
 	if (!error)
 		error = tw_unpack_array(from, (void **)&s->sites, &s->n_sites, &s->sites_room, sizeof *s->sites);
+	if (!error)
+		error = tw_touch_parts_unpack(&s->parts, from);
 	return error ? error : tw_unpack_bytes(from, &s->last, sizeof s->last);
 }
 
@@ -403,6 +422,7 @@ static int print_all(struct state *s)
 		tw_answer_fact(a, "reads", reads);
 		tw_answer_fact(a, "writes", writes);
 		print_last(a, s, &n);
+		error = tw_touch_parts_print(&s->parts, n.names, a);
 		print_sites(a, s, n.names);
 		print_accesses(a, s, &n);
 	}
@@ -434,15 +454,17 @@ const struct tw_analyzer tw_analyzer_touch = {
     .merge = merge,
     .end = end,
     .what = "every access to a variable or address, and who wrote it last",
-    .help = "WHAT is 0xADDRESS or a variable's name, and perhaps +BYTES (it is the option\n"
-            "--range). The time of an access is that of the last event of its thread before\n"
-            "it that has one: a system call, a buffer that began, a stamp of --order. The\n"
-            "instruction is that with which its block begins, counted from 0. What read(2),\n"
-            "write(2) and their like fill and read are accesses of the calling instruction.\n",
+    .help = "WHAT is 0xADDRESS, a variable, or a part of one (stats.hits, table[3].next),\n"
+            "and perhaps +BYTES (it is the option --range). Parts are those of the debug\n"
+            "information that the file has now; an access counts for the part it begins in.\n"
+            "The time of an access is that of the last event of its thread before it that\n"
+            "has one: a system call, a buffer that began, a stamp of --order. The instruction\n"
+            "is that with which its block begins, counted from 0. What read(2), write(2) and\n"
+            "their like fill and read are accesses of the calling instruction.\n",
     .options = options,
     .argument = "range",
     .needs = TW_NEEDS_REFS | TW_NEEDS_NAMES | TW_NEEDS_NO_CODE,
-    .pack_version = 2,
+    .pack_version = 3,
     .pack = pack,
     .unpack = unpack,
 };

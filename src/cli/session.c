@@ -4,6 +4,7 @@
 #include "cli/part.h"
 #include "cli/request.h"
 #include "names/absent.h"
+#include "plugin/range.h"
 #include "recording/recording.h"
 
 #include <stdlib.h>
@@ -108,6 +109,21 @@ static char *why_absent(const struct tw_session *s)
 	return sentence;
 }
 
+/* Nothing was found of the range's name. */
+static void tell_absent_range(const struct tw_session *s, const char *range)
+{
+	struct tw_ranges ranges = {0};
+	struct tw_names *names = tw_context_names(s->context);
+	if (names && !tw_ranges_parse(&ranges, range) && !tw_ranges_find(&ranges, names) && *ranges.why)
+		fprintf(stderr, "%s %s: %s: nothing of '%s' is known: %s\n", tw_cli_program, s->command, s->dir, range, ranges.why);
+	else
+		fprintf(stderr,
+		        "%s %s: no file that %s has mapped names a variable '%s'; a thread_local one of a library that was loaded later is "
+		        "told by its address\n",
+		        tw_cli_program, s->command, s->dir, range);
+	tw_ranges_free(&ranges);
+}
+
 /* What the answer does not tell: files that have changed, names that were not met. */
 static int tell_more(const struct tw_session *s)
 {
@@ -117,10 +133,7 @@ static int tell_more(const struct tw_session *s)
 	if (!s->stage.views || tw_views_found(s->stage.views, &what))
 		return 0;
 	if (what == s->request->view.range) {
-		fprintf(stderr, "%s %s: no file that %s has mapped names a variable '%s'; %s\n", tw_cli_program, s->command, s->dir, what,
-		        strchr(what, '.') || strchr(what, '[') || strstr(what, "->")
-		            ? "a member or element is told by its address and bytes, as 0x10004110+4"
-		            : "a thread_local one of a library that was loaded later is told by its address");
+		tell_absent_range(s, what);
 		return 1;
 	}
 	char *why = what == s->request->view.function ? why_absent(s) : NULL;

@@ -1,51 +1,15 @@
-/* The face of the names: where code is (places), and what the table of its file says. */
-#include "names/anonymous.h"
-#include "names/begins.h"
+/* The names of code: where it is (places), and what the table of its file says. */
 #include "names/gather.h"
 #include "names/kept.h"
-#include "names/names.h"
-#include "names/own_bases.h"
-#include "names/own_variables.h"
+#include "names/names_state.h"
 #include "base/array.h"
 #include "recording/recording.h"
 #include "names/functions.h"
 #include "names/symbols.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A place where a function begins, as some call says. */
-struct target {
-	uint32_t pid;
-	uint64_t pc;
-};
-
-struct tw_names {
-	const struct tw_recording *recording;
-	struct tw_places places;
-	struct tw_name_table *tables; /* those of the files, beside those of the places; then those of code that processes made */
-	size_t n_tables;
-	struct target *targets; /* sorted */
-	size_t n_targets;
-	struct tw_begins begins;
-	pthread_mutex_t lock; /* of the texts, and of what is found when first asked for: */
-	struct tw_anonymous anonymous;
-	int has_anonymous;
-	_Atomic int has_own; /* of variables that threads have of their own, which are not changed then: */
-	struct tw_own_bases own_bases;
-	struct tw_own_names *own; /* NULL: there are none */
-	int mangled;
-	struct tw_texts texts; /* names of what has no symbol */
-};
-
-/* What an address is in. */
-struct place {
-	const struct tw_module *module;    /* NULL: no file */
-	const struct tw_name_table *table; /* NULL: nothing is known */
-	uint64_t vaddr;
-};
 
 /* ---- tables ---- */
 
@@ -108,7 +72,7 @@ static int settle(struct tw_names *n, int mangled)
 
 static int by_place(const void *a, const void *b)
 {
-	const struct target *x = a, *y = b;
+	const struct tw_name_target *x = a, *y = b;
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
 	return (x->pc > y->pc) - (x->pc < y->pc);
@@ -119,7 +83,7 @@ static void note_targets(struct tw_names *n, const struct tw_descriptor *d)
 	const struct tw_block *b = tw_descriptor_blocks(d);
 	for (unsigned i = 0; i < d->n_blocks; i++)
 		if (b[i].end == TW_END_CALL)
-			n->targets[n->n_targets++] = (struct target){d->pid, b[i].target};
+			n->targets[n->n_targets++] = (struct tw_name_target){d->pid, b[i].target};
 }
 
 static int find_targets(struct tw_names *n)
@@ -140,7 +104,7 @@ static int find_targets(struct tw_names *n)
 /* The nearest target of a call at or before pc that is not below `least`; `none` if there is none. */
 static uint64_t called_before(const struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t least, uint64_t none)
 {
-	struct target key = {tw_places_pid(&n->places, pid), pc};
+	struct tw_name_target key = {tw_places_pid(&n->places, pid), pc};
 	size_t until = tw_array_until(&key, n->targets, n->n_targets, sizeof key, by_place);
 	if (!until || n->targets[until - 1].pid != key.pid || n->targets[until - 1].pc < least)
 		return none;
@@ -206,6 +170,7 @@ void tw_names_close(struct tw_names *n)
 	tw_anonymous_free(&n->anonymous);
 	tw_own_bases_free(&n->own_bases);
 	tw_own_names_free(n->own);
+	tw_members_free(n->members);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
 }
@@ -246,29 +211,29 @@ static const struct tw_name_table *made_by(const struct tw_names *n, uint32_t pi
 	return NULL;
 }
 
-static struct place find_place(const struct tw_names *n, uint32_t pid, uint64_t pc)
+struct tw_name_at tw_name_at(const struct tw_names *n, uint32_t pid, uint64_t pc)
 {
 	size_t module = tw_places_find(&n->places, pid, pc);
 	if (module == TW_NO_MODULE)
-		return (struct place){NULL, made_by(n, tw_places_pid(&n->places, pid)), pc};
+		return (struct tw_name_at){NULL, made_by(n, tw_places_pid(&n->places, pid)), pc};
 	const struct tw_module *m = tw_recording_module(n->recording, module);
 	const struct tw_name_table *t = &n->tables[n->places.file_of[module]];
-	return (struct place){m, t, tw_name_table_vaddr(t, pc - m->address + m->offset)};
+	return (struct tw_name_at){m, t, tw_name_table_vaddr(t, pc - m->address + m->offset)};
 }
 
 /* The function of the file's symbols, its PLT, or its unwind information: that has no name. NULL: none is known. */
-static const struct tw_name_function *find_function(const struct place *p)
+static const struct tw_name_function *find_function(const struct tw_name_at *p)
 {
 	return p->table ? tw_name_table_function(p->table, p->vaddr) : NULL;
 }
 
-static int has_name(const struct place *p, const struct tw_name_function *f)
+static int has_name(const struct tw_name_at *p, const struct tw_name_function *f)
 {
 	return *p->table->texts.items[f->name] != 0;
 }
 
 /* By the file's symbols and PLT. */
-static int name_by_symbol(struct tw_names *n, const struct place *p, struct tw_code_name *out)
+static int name_by_symbol(struct tw_names *n, const struct tw_name_at *p, struct tw_code_name *out)
 {
 	const struct tw_name_function *f = find_function(p);
 	char stub[512];
@@ -287,7 +252,7 @@ static int name_by_symbol(struct tw_names *n, const struct place *p, struct tw_c
 }
 
 /* Where code begins that is in no function: behind the one before it, where functions begin. By the file's addresses; 0: that is not known. */
-static uint64_t gap_before(const struct place *p)
+static uint64_t gap_before(const struct tw_name_at *p)
 {
 	enum { ALIGNED = 16 };
 	const uint64_t gap = p->table ? tw_name_table_gap(p->table, p->vaddr) : 0, begin = (gap + ALIGNED - 1) & -(uint64_t)ALIGNED;
@@ -295,14 +260,14 @@ static uint64_t gap_before(const struct place *p)
 }
 
 /* Where the function seems to begin that has no symbol; `at` becomes that place. */
-static uint64_t find_start(const struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct place *at)
+static uint64_t find_start(const struct tw_names *n, const struct tw_name_at *p, uint32_t pid, uint64_t pc, struct tw_name_at *at)
 {
 	const struct tw_name_function *f = find_function(p);
 	const uint64_t shift = pc - p->vaddr, gap = f ? f->start : gap_before(p), least = gap ? gap + shift : p->module->address;
 	uint64_t start = f ? least : called_before(n, pid, pc, least, pc);
 	if (!f && start == pc && gap)
 		start = least;
-	*at = find_place(n, pid, start);
+	*at = tw_name_at(n, pid, start);
 	if (f || start == pc || (at->table == p->table && !find_function(at)))
 		return start;
 	*at = *p;
@@ -310,10 +275,10 @@ static uint64_t find_start(const struct tw_names *n, const struct place *p, uint
 }
 
 /* By module and address of where the function begins. */
-static void name_by_address(struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
+static void name_by_address(struct tw_names *n, const struct tw_name_at *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
 {
 	char text[512];
-	struct place at;
+	struct tw_name_at at;
 	out->start = find_start(n, p, pid, pc, &at);
 	out->offset = pc - out->start;
 	snprintf(text, sizeof text, "%s+0x%llx", out->module, (unsigned long long)at.vaddr);
@@ -334,14 +299,14 @@ static const struct tw_anonymous_span *find_mapping(struct tw_names *n, uint32_t
 }
 
 /* Code that a process made begins at its mapping, or behind a function that has a name, or where a call leads. */
-static uint64_t least_made(const struct place *p, const struct tw_anonymous_span *mapping)
+static uint64_t least_made(const struct tw_name_at *p, const struct tw_anonymous_span *mapping)
 {
 	const uint64_t gap = gap_before(p);
 	return gap > mapping->start ? gap : mapping->start;
 }
 
 /* Code in no file that nothing names. */
-static void name_made(struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
+static void name_made(struct tw_names *n, const struct tw_name_at *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
 {
 	char text[512];
 	const struct tw_anonymous_span *mapping = find_mapping(n, pid, pc);
@@ -357,7 +322,7 @@ static void name_made(struct tw_names *n, const struct place *p, uint32_t pid, u
 	out->function = own_text(n, text);
 }
 
-static void name_function(struct tw_names *n, const struct place *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
+static void name_function(struct tw_names *n, const struct tw_name_at *p, uint32_t pid, uint64_t pc, struct tw_code_name *out)
 {
 	if (name_by_symbol(n, p, out)) {
 		if (!*out->path)
@@ -372,7 +337,7 @@ static void name_function(struct tw_names *n, const struct place *p, uint32_t pi
 }
 
 /* Lines and inlined functions: what was inlined innermost first, the function itself last. */
-static void add_frames(const struct place *p, struct tw_code_name *out)
+static void add_frames(const struct tw_name_at *p, struct tw_code_name *out)
 {
 	const struct tw_name_line *line = p->table ? tw_name_table_line(p->table, p->vaddr) : NULL;
 	const struct tw_name_inlined *inlined = p->table ? tw_name_table_inlined(p->table, p->vaddr) : NULL;
@@ -393,7 +358,7 @@ static void add_frames(const struct place *p, struct tw_code_name *out)
 	out->line = out->frame[0].line;
 }
 
-static const char *why_not(const struct place *p, const struct tw_code_name *name)
+static const char *why_not(const struct tw_name_at *p, const struct tw_code_name *name)
 {
 	if (name->known && name->line)
 		return "";
@@ -412,7 +377,7 @@ static const char *why_not(const struct place *p, const struct tw_code_name *nam
 void tw_names_code(struct tw_names *n, uint32_t image, uint64_t pc, struct tw_code_name *out)
 {
 	uint32_t pid = TW_SYMBOLS_IMAGE(image);
-	struct place p = find_place(n, pid, pc);
+	struct tw_name_at p = tw_name_at(n, pid, pc);
 	*out = (struct tw_code_name){.path = p.module ? p.module->path : "", .vaddr = p.vaddr, .start = pc};
 	out->module = *out->path ? tw_base_name(out->path) : "[anon]";
 	name_function(n, &p, pid, pc, out);
@@ -422,7 +387,7 @@ void tw_names_code(struct tw_names *n, uint32_t image, uint64_t pc, struct tw_co
 
 int tw_names_is_bounded(struct tw_names *n, uint32_t image, uint64_t pc, uint64_t *least)
 {
-	struct place p = find_place(n, image, pc);
+	struct tw_name_at p = tw_name_at(n, image, pc);
 	const int bounded = find_function(&p) != NULL;
 	const struct tw_anonymous_span *mapping = bounded || p.module ? NULL : find_mapping(n, image, pc);
 	*least = bounded ? 0 : mapping ? least_made(&p, mapping) : gap_before(&p);
@@ -431,152 +396,13 @@ int tw_names_is_bounded(struct tw_names *n, uint32_t image, uint64_t pc, uint64_
 
 void tw_names_place(struct tw_names *n, uint32_t pid, uint64_t pc, struct tw_name_place *out)
 {
-	struct place p = find_place(n, pid, pc);
+	struct tw_name_at p = tw_name_at(n, pid, pc);
 	const struct tw_anonymous_span *mapping = p.module ? NULL : find_mapping(n, pid, pc);
 	*out = (struct tw_name_place){p.module ? p.module->path : "",
 	                              p.module  ? p.module->path
 	                              : mapping ? mapping->label
 	                                        : "[anon]",
 	                              p.vaddr};
-}
-
-/* ---- data ---- */
-
-/* Whether a page of a segment covers an address: the kernel maps whole pages. */
-static int covers(const struct tw_name_segment *s, uint64_t vaddr)
-{
-	const uint64_t page = 4096, start = s->vaddr & -page, end = (s->vaddr + s->bytes + page - 1) & -page;
-	return s->bytes && vaddr >= start && vaddr < end;
-}
-
-/* The module of an image whose file, as it is mapped there, has a segment that covers an address; p->vaddr is the file's address. */
-static int find_data(const struct tw_names *n, uint32_t image, uint64_t address, struct place *p)
-{
-	*p = find_place(n, TW_SYMBOLS_IMAGE(image), address);
-	for (size_t i = tw_recording_n_modules(n->recording); i-- > 0 && !p->module;) {
-		const struct tw_module *m = tw_recording_module(n->recording, i);
-		const struct tw_name_table *t = &n->tables[n->places.file_of[i]];
-		const struct tw_name_segment *s = t->items[TW_NAME_SEGMENTS].at;
-		if (tw_places_find(&n->places, TW_SYMBOLS_IMAGE(image), m->address) != i)
-			continue;
-		uint64_t vaddr = address - tw_name_table_shift(t, m);
-		for (size_t k = 0; k < t->items[TW_NAME_SEGMENTS].n && !p->module; k++)
-			if (covers(&s[k], vaddr))
-				*p = (struct place){m, t, vaddr};
-	}
-	return p->module != NULL;
-}
-
-/* ---- variables that threads have of their own ---- */
-
-static void find_own(struct tw_names *n)
-{
-	if (n->has_own)
-		return;
-	pthread_mutex_lock(&n->lock);
-	if (!n->has_own) {
-		n->own = tw_own_bases_find(&n->places, &n->own_bases) ? tw_own_names_new(n->recording, n->mangled) : NULL;
-		n->has_own = 1;
-	}
-	pthread_mutex_unlock(&n->lock);
-}
-
-int tw_names_has_own(struct tw_names *n, uint32_t image, uint64_t start, uint64_t bytes)
-{
-	find_own(n);
-	const uint64_t base = n->own ? tw_own_base_above(&n->own_bases, image, start) : 0;
-	return base && base + (uint64_t)tw_own_names_lowest(n->own, image) < start + bytes;
-}
-
-static int name_own(struct tw_names *n, uint32_t image, uint64_t address, struct tw_data_name *out)
-{
-	find_own(n);
-	const uint64_t base = n->own ? tw_own_base_above(&n->own_bases, image, address) : 0;
-	const struct tw_own_name *own = base ? tw_own_names_at(n->own, image, (int64_t)(address - base)) : NULL;
-	if (!own)
-		return 0;
-	out->object = own->name;
-	out->module = own->module;
-	out->bytes = own->variable.bytes;
-	out->start = base + (uint64_t)own->variable.at;
-	out->offset = address - out->start;
-	out->known = 2;
-	return 1;
-}
-
-void tw_names_data(struct tw_names *n, uint32_t image, uint64_t address, struct tw_data_name *out)
-{
-	struct place p;
-	*out = (struct tw_data_name){.object = "", .module = "", .start = address};
-	if (tw_places_find(&n->places, TW_SYMBOLS_IMAGE(image), address) == TW_NO_MODULE && name_own(n, image, address, out))
-		return;
-	if (!find_data(n, image, address, &p))
-		return;
-	const struct tw_name_object *object = tw_name_table_object(p.table, p.vaddr);
-	out->module = out->object = tw_base_name(p.module->path);
-	if (!object)
-		return;
-	out->object = p.table->shown[object->name];
-	out->bytes = object->end - object->start;
-	out->offset = p.vaddr - object->start;
-	out->start = address - out->offset;
-	out->known = 1;
-}
-
-/* ---- from a name to its places ---- */
-
-struct search {
-	const char *name;
-	struct tw_named_place *places;
-	size_t room, n;
-};
-
-static void add_place(struct search *s, uint32_t image, uint64_t start, uint64_t bytes)
-{
-	for (size_t i = 0; i < s->n && i < s->room; i++)
-		if (s->places[i].image == image && s->places[i].start == start)
-			return;
-	if (s->n < s->room)
-		s->places[s->n] = (struct tw_named_place){image, start, bytes};
-	s->n++;
-}
-
-int tw_names_is(const struct tw_code_name *name, const char *wanted)
-{
-	return tw_name_is(name->function, wanted);
-}
-
-static int is_named(const struct search *s, const struct tw_name_table *t, uint32_t text)
-{
-	return tw_name_is(t->shown[text], s->name) || !strcmp(t->texts.items[text], s->name);
-}
-
-/* `shift`: from the file's addresses to those in memory. */
-static void search_table(struct search *s, const struct tw_name_table *t, uint32_t image, uint64_t shift)
-{
-	const struct tw_name_function *f = t->items[TW_NAME_FUNCTIONS].at;
-	const struct tw_name_object *o = t->items[TW_NAME_OBJECTS].at;
-	for (size_t i = 0; i < t->items[TW_NAME_FUNCTIONS].n; i++)
-		if (!f[i].plt && is_named(s, t, f[i].name))
-			add_place(s, image, f[i].start + shift, f[i].end - f[i].start);
-	for (size_t i = 0; i < t->items[TW_NAME_OBJECTS].n; i++)
-		if (is_named(s, t, o[i].name))
-			add_place(s, image, o[i].start + shift, o[i].end - o[i].start);
-}
-
-size_t tw_names_find(struct tw_names *n, const char *module, const char *name, uint32_t image, struct tw_named_place *places, size_t room)
-{
-	struct search s = {.name = name, .places = places, .room = room};
-	for (uint32_t k = 0; k < n->places.n_images; k++) {
-		for (size_t i = 0; i < tw_recording_n_modules(n->recording); i++) {
-			const struct tw_module *m = tw_recording_module(n->recording, i);
-			const struct tw_name_table *t = &n->tables[n->places.file_of[i]];
-			if ((image == UINT32_MAX || image == k) && (!module || tw_is_module(m->path, module)) &&
-			    tw_places_find(&n->places, TW_SYMBOLS_IMAGE(k), m->address) == i)
-				search_table(&s, t, k, tw_name_table_shift(t, m));
-		}
-	}
-	return s.n;
 }
 
 /* ---- sources ---- */

@@ -3,6 +3,8 @@
 #define TW_NAMES_INTERNAL_H
 
 #include "names/file_store.h"
+#include "names/own_variables.h"
+#include "names/members.h"
 #include "names/places.h"
 #include "names/ran.h"
 
@@ -29,6 +31,13 @@ int tw_names_begins(const struct tw_names *n, uint64_t pc, const struct tw_code_
 
 /* Whether some of these bytes may be of a variable that a thread has of its own. */
 int tw_names_has_own(struct tw_names *n, uint32_t image, uint64_t start, uint64_t bytes);
+
+/*
+ * Where the part that `path` names (".nodes[3].next") stands in the variable that begins at `start`, or in one that threads have of their own. As tw_types_find.
+ */
+int tw_names_part(struct tw_names *n, uint32_t image, uint64_t start, const char *path, struct tw_type_part *out, char *why, size_t size);
+int tw_names_own_part(struct tw_names *n, const struct tw_own_variable *v, const char *path, struct tw_type_part *out, char *why,
+                      size_t size);
 
 /* Where a piece of code stands on disk. */
 struct tw_name_place {

@@ -197,7 +197,7 @@ static void search_file(struct search *s, uint32_t image, const struct loaded *l
 		GElf_Addr address;
 		GElf_Word section;
 		const char *name = dwfl_module_getsym_info(m, i, &sym, &address, &section, NULL, NULL);
-		const struct tw_own_variable v = {image, (int64_t)(sym.st_value - l->below), sym.st_size};
+		const struct tw_own_variable v = {image, (int64_t)(sym.st_value - l->below), sym.st_size, l->file, sym.st_value};
 		if (name && GELF_ST_TYPE(sym.st_info) == STT_TLS && section != SHN_UNDEF)
 			s->found(s->context, &v, name, path);
 	}

@@ -14,6 +14,8 @@ struct tw_own_variable {
 	uint32_t image;
 	int64_t at; /* from the base of fs */
 	uint64_t bytes;
+	size_t file;         /* its number (symbols.h), */
+	uint64_t in_segment; /* and where it stands in that file's thread-local segment */
 };
 
 /* Those of this name, as tw_names_find has it. Fills at most `room` of them; returns how many there are. */

@@ -55,53 +55,102 @@ static uint64_t bytes_of(const struct tw_ranges *r, uint64_t of_symbol)
 	return r->bytes ? r->bytes : of_symbol ? of_symbol : 1;
 }
 
-/* The symbol as one that is at one place in each image. How many there are; or TW_ERR_MEMORY. */
-static int64_t find_shared(struct tw_ranges *r, struct tw_names *names)
+/* ---- what a symbol stands for ---- */
+
+/* What is looked for. */
+struct search {
+	struct tw_ranges *ranges;
+	struct tw_names *names;
+	char *variable;   /* the symbol, or what of it names a variable */
+	const char *part; /* what follows: ".next[3]"; "": all of the variable */
+};
+
+/* Narrows a range from the whole of a variable to the part. 0: there is none. */
+static int narrow(const struct search *s, struct tw_range *range, const struct tw_own_variable *own)
 {
-	const size_t n = tw_names_find(names, r->module, r->symbol, UINT32_MAX, NULL, 0);
+	struct tw_ranges *r = s->ranges;
+	struct tw_type_part part;
+	if (!*s->part)
+		return 1;
+	if (!(own ? tw_names_own_part(s->names, own, s->part, &part, r->why, sizeof r->why)
+	          : tw_names_part(s->names, range->image, range->start, s->part, &part, r->why, sizeof r->why)))
+		return 0;
+	range->start += part.offset;
+	range->end = range->start + bytes_of(r, part.bytes);
+	range->from_base += (int64_t)part.offset;
+	range->bytes = bytes_of(r, part.bytes);
+	return 1;
+}
+
+/* As one that is at one place in each image. How many there are; or TW_ERR_MEMORY. */
+static int64_t find_shared(const struct search *s)
+{
+	struct tw_ranges *r = s->ranges;
+	const size_t n = tw_names_find(s->names, r->module, s->variable, UINT32_MAX, NULL, 0);
 	struct tw_named_place *places = n ? calloc(n, sizeof *places) : NULL;
-	struct tw_range *items = n ? calloc(n, sizeof *items) : NULL;
-	if (n && (!places || !items)) {
+	size_t found = 0;
+	r->items = n ? calloc(n, sizeof *r->items) : NULL;
+	if (n && (!places || !r->items)) {
 		free(places);
-		free(items);
 		return TW_ERR_MEMORY;
 	}
 	if (n)
-		tw_names_find(names, r->module, r->symbol, UINT32_MAX, places, n);
-	for (size_t i = 0; i < n; i++)
-		items[i] = (struct tw_range){
+		tw_names_find(s->names, r->module, s->variable, UINT32_MAX, places, n);
+	for (size_t i = 0; i < n; i++) {
+		r->items[found] = (struct tw_range){
 		    .start = places[i].start, .end = places[i].start + bytes_of(r, places[i].bytes), .image = places[i].image};
+		found += narrow(s, &r->items[found], NULL) != 0;
+	}
 	free(places);
-	r->items = items;
-	return (int64_t)n;
+	return (int64_t)found;
 }
 
 /* ... as one that each thread has of its own. */
-static int64_t find_own(struct tw_ranges *r, struct tw_names *names)
+static int64_t find_own(const struct search *s)
 {
 	enum { ROOM = 64 };
+	struct tw_ranges *r = s->ranges;
 	struct tw_own_variable *own = calloc(ROOM, sizeof *own);
+	size_t found = 0;
+	free(r->items);
 	r->items = calloc(ROOM, sizeof *r->items);
 	if (!own || !r->items) {
 		free(own);
 		return TW_ERR_MEMORY;
 	}
-	size_t n = tw_own_variables_find(tw_names_recording(names), r->module, r->symbol, own, ROOM);
+	size_t n = tw_own_variables_find(tw_names_recording(s->names), r->module, s->variable, own, ROOM);
 	n = n < ROOM ? n : ROOM;
 	for (size_t i = 0; i < n; i++) {
-		r->items[i] = (struct tw_range){.image = own[i].image, .is_own = 1, .from_base = own[i].at};
-		r->items[i].bytes = bytes_of(r, own[i].bytes);
+		r->items[found] =
+		    (struct tw_range){.image = own[i].image, .is_own = 1, .from_base = own[i].at, .bytes = bytes_of(r, own[i].bytes)};
+		found += narrow(s, &r->items[found], &own[i]) != 0;
 	}
 	free(own);
-	return (int64_t)n;
+	return (int64_t)found;
+}
+
+/* The symbol as a variable; else as the part of one, with as long a name as there is: names may have dots in them. */
+static int64_t find(struct tw_ranges *r, struct tw_names *names)
+{
+	struct search s = {.ranges = r, .names = names, .variable = strdup(r->symbol)};
+	int64_t n = s.variable ? 0 : TW_ERR_MEMORY;
+	for (size_t at = strlen(r->symbol); at && !n; at--) {
+		s.part = r->symbol + at;
+		if (*s.part && *s.part != '.' && *s.part != '[')
+			continue;
+		s.variable[at] = 0;
+		n = find_shared(&s);
+		n = n ? n : find_own(&s);
+	}
+	free(s.variable);
+	return n;
 }
 
 int tw_ranges_find(struct tw_ranges *r, struct tw_names *names)
 {
 	if (!r->symbol)
 		return 0;
-	int64_t n = find_shared(r, names);
-	n = n ? n : find_own(r, names);
+	const int64_t n = find(r, names);
 	r->n = n > 0 ? (size_t)n : 0;
 	return n < 0 ? (int)n : 0;
 }

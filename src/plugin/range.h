@@ -1,6 +1,6 @@
 /*
- * Ranges of memory by name: "0xADDRESS" or "SYMBOL", or "MODULE!SYMBOL", each perhaps with "+BYTES". An address is that of every process; a symbol stands
- * elsewhere in each image, and one that is thread_local elsewhere in each thread.
+ * Ranges of memory by name: "0xADDRESS" or "SYMBOL", or "MODULE!SYMBOL", each perhaps with "+BYTES". A symbol may be followed by members and elements: "list.head", "table[3].next".
+ * An address is that of every process; a symbol stands elsewhere in each image, and one that is thread_local elsewhere in each thread.
  */
 #ifndef TW_PLUGIN_RANGE_H
 #define TW_PLUGIN_RANGE_H
@@ -19,6 +19,7 @@ struct tw_range {
 struct tw_ranges {
 	struct tw_range *items;
 	size_t n;
+	char why[200]; /* it has been looked for, and a variable was found that has no such part: why not */
 	/* private */
 	char *module, *symbol; /* NULL: not given */
 	uint64_t bytes;        /* 0: as many as the symbol has */
@@ -29,7 +30,7 @@ struct tw_ranges {
 int tw_ranges_parse(struct tw_ranges *ranges, const char *text);
 void tw_ranges_free(struct tw_ranges *ranges);
 
-/* Finds the symbol, if it is one. 0 or TW_ERR_MEMORY. */
+/* Finds the symbol, if it is one. None may be found. 0 or TW_ERR_MEMORY. */
 int tw_ranges_find(struct tw_ranges *ranges, struct tw_names *names);
 
 /* Any event of the thread that is looked at, before what follows it: what is thread_local is where this thread has it. */

@@ -60,7 +60,8 @@ python3 - <<'END' || fail "not what the program does"
 import json
 found = json.load(open("found.json"))
 objects = {r["object"]: (r["true"], r["false"]) for r in found["objects"]}
-lines = {r["object"]: r for r in found["lines"]}
+lines = {r["object"].split(".")[0]: r for r in found["lines"]}
+parts = {r["object"] for r in found["lines"]}
 # Each of the 80 turns but each thread's first gets the line; the second thread's first may, too: the other one has written it by then.
 assert objects["same"] == (80, 0), objects["same"] # and once to the main thread
 assert lines["same"]["threads"] == 3
@@ -72,6 +73,8 @@ for name in "own", "constant":
     assert name not in objects, (name, objects[name])
 assert lines["same"]["sharing"] == "true" and lines["same"]["overlap"] == 8
 assert lines["beside"]["sharing"] == "false" and lines["beside"]["overlap"] == 0
+assert {"same.n[0]", "beside.n[0], beside.n[4]", "late.n[0], late.n[4]", "near, behind"} <= parts, parts
+assert lines["lent"]["object"].startswith("lent.n[0]"), parts
 assert "own" not in lines and "constant" not in lines
 for table in "objects", "places":
     assert sum(r["true"] for r in found[table]) == found["true_transfers"], table

@@ -85,7 +85,7 @@ says 'touch wants WHAT .* and exactly one recording'
 one_sentence "$TW" analyze touch watched --last-before main recording.tw
 says "--last-before wants a time"
 one_sentence "$TW" analyze touch watched.member recording.tw --output out
-says "names a variable 'watched.member'; a member or element is told by its address and bytes, as 0x10004110[+]4$"
+says "nothing of 'watched.member' is known: an array has no member 'member'$"
 one_sentence "$TW" analyze touch no_such --output out recording.tw
 says "names a variable 'no_such'; .*thread_local"
 

@@ -3,14 +3,16 @@
 cc_program slow -pthread <<'END'
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-enum { THREADS = 8, BURSTS = 16, REFERENCES = 40000 };
+enum { THREADS = 8, BURSTS = 24, REFERENCES = 68000 }; /* a buffer in three bursts */
 static unsigned char table[1 << 16];
 static int strings;
+static atomic_int done, measured;
 
 /* Megabytes of the channel, a file in memory that the parent, which is the recorder, has open. */
 static long shared_memory(void)
@@ -47,6 +49,8 @@ static void *burst_and_sleep(void *arg)
 		}
 		usleep(300000);
 	}
+	for (done++; !measured;)
+		usleep(10000);
 	return NULL;
 }
 
@@ -57,10 +61,12 @@ int main(int argc, char **argv)
 	long before = shared_memory();
 	for (long i = 0; i < THREADS; i++)
 		pthread_create(&t[i], NULL, burst_and_sleep, (void *)i);
-	usleep(100000 * BURSTS); /* not all at once: a buffer more for this thread */
+	while (done < THREADS)
+		usleep(100000);
+	printf("%ld MB while they ran, ", shared_memory() - before);
+	measured = 1;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
-	printf("%ld MB while they ran, ", shared_memory() - before);
 	for (int i = 0; i < 300 && shared_memory() - before > 4; i++) /* until the recorder has come to it */
 		usleep(100000);
 	printf("%ld when they had ended\n", shared_memory() - before);
