@@ -1,6 +1,7 @@
 /* The names of code: where it is (places), and what the table of its file says. */
 #include "names/gather.h"
 #include "names/kept.h"
+#include "names/names.h"
 #include "names/names_state.h"
 #include "base/array.h"
 #include "recording/recording.h"

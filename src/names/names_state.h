@@ -6,7 +6,6 @@
 
 #include "names/anonymous.h"
 #include "names/begins.h"
-#include "names/names.h"
 #include "names/own_bases.h"
 #include "names/own_variables.h"
 #include "names/members.h"

@@ -1,4 +1,5 @@
 /* The names of variables: where an address is, and what the table of its file says; and from a name to its places. */
+#include "names/names.h"
 #include "names/names_state.h"
 #include "recording/recording.h"
 

@@ -5,10 +5,10 @@
 need_command python3
 $CC -O1 -g -Wall -pthread -o threads "$ROOT/tests/races/threads.c" || fail "threads.c does not compile"
 cat >judge.py <<'END_OF_PYTHON'
-import json, sys
+import json, re, sys
 program, name, wanted = sys.argv[1:]
 found = json.load(open("found.json"))
-objects = {r["what"].split("+")[0] for r in found["races"] if r["part"] == "object"}
+objects = {re.split(r"[.[+]", r["what"])[0] for r in found["races"] if r["part"] == "object"}
 if wanted == "-":
     assert not objects, (name, found["races"])
 else:
@@ -269,6 +269,6 @@ assert sorted(possible) == ["behind", "handed"] and found["possible"] == 2 and f
 grep -q ' possible ' found && [ "$(grep -c ',possible,' found.csv)" = 2 ] || fail "possible, in text and CSV"
 run out err "$TW" record -q --calls --order -o stamped.tw ./possible || fail "record --order ./possible: $(cat err)"
 "$TW" analyze races --json stamped.tw | python3 -c '
-import json, sys
+import json, re, sys
 found = json.load(sys.stdin)
 assert found["possible"] == 0 and found["found"] == 5, found' || fail "with time stamps no race is only possible"

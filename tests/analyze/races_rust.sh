@@ -219,8 +219,8 @@ fn main() {
 }
 END
 cat >objects.py <<'END_OF_PYTHON'
-import json
-print(*sorted({r["what"].split("+")[0] for r in json.load(open("found.json"))["races"] if r["part"] == "object"}))
+import json, re
+print(*sorted({re.split(r"[.[+]", r["what"])[0] for r in json.load(open("found.json"))["races"] if r["part"] == "object"}))
 END_OF_PYTHON
 
 # objects PROGRAM: what a program races on
