@@ -370,20 +370,27 @@ static int member_named(const struct part *whole, Dwarf_Die *type, const char *n
 	return 0;
 }
 
-static const char *kind_of(Dwarf_Die *type)
+/* What a type is called in a sentence: "struct list", "a pointer". */
+static void describe(Dwarf_Die *type, char *text, size_t size)
 {
+	const char *name = dwarf_diename(type), *kind = "", *nameless = "what it is";
 	switch (dwarf_tag(type)) {
 	case DW_TAG_structure_type:
-		return "struct ";
+		kind = "struct ", nameless = "a structure without a name";
+		break;
 	case DW_TAG_union_type:
-		return "union ";
+		kind = "union ", nameless = "a union without a name";
+		break;
 	case DW_TAG_pointer_type:
-		return "a pointer";
+		nameless = "a pointer";
+		break;
 	case DW_TAG_array_type:
-		return "an array";
+		nameless = "an array";
+		break;
 	default:
-		return "";
+		break;
 	}
+	snprintf(text, size, "%s%s", name ? kind : "", name ? name : nameless);
 }
 
 static int find_member(struct search *s)
@@ -394,8 +401,9 @@ static int find_member(struct search *s)
 	if (dwarf_peel_type(&s->part.type, &bare))
 		return 0;
 	if (!n || s->part.is_last || !member_named(&s->part, &bare, s->rest, n, &member)) {
-		const char *name = dwarf_diename(&bare);
-		snprintf(s->why, s->size, "%s%s has no member '%.*s'", kind_of(&bare), name ? name : "", (int)n, s->rest);
+		char what[120];
+		describe(&bare, what, sizeof what);
+		snprintf(s->why, s->size, "%s has no member '%.*s'", what, (int)n, s->rest);
 		return 0;
 	}
 	s->part = member;

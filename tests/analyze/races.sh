@@ -120,8 +120,8 @@ END_OF_C
 run out err "$TW" record -q --calls -o copied.tw ./copied || fail "copied: $(cat err)"
 "$TW" analyze races --json copied.tw >found.json || fail "copied"
 cat >copied.py <<'END_OF_PYTHON'
-import json
-found = {r["what"].split("+")[0] for r in json.load(open("found.json"))["races"] if r["part"] == "object"}
+import json, re
+found = {re.split(r"[.[+]", r["what"])[0] for r in json.load(open("found.json"))["races"] if r["part"] == "object"}
 print(*sorted(found))
 END_OF_PYTHON
 if "$TW" report --json copied.tw 2>err | grep -qE '"__mem[a-z]*_(sse|ssse|avx|evex|erms)'; then
