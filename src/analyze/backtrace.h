@@ -1,16 +1,18 @@
 /*
- * Backtraces: what a thread did last, and the calls that it was in, by replaying its last chunks only.
+ * Backtraces: what a thread did last, and its call stack, by replaying only its last chunks.
  *
- * A frame is pushed by a call instruction, and is gone when a return takes its address from the stack, when another call writes its return address there or above, or when a keyframe
- * says that the stack pointer is above it; so what longjmp and exceptions leave is gone too. In a recording without references a return is matched by where it leads. A signal
- * handler's frames stand on the frame of its signal. What was called before the first chunk that is replayed is not known.
+ * A call instruction pushes a frame. The frame is removed when a return takes its address from the stack, when
+ * another call writes its return address there or above, or when a keyframe shows the stack pointer above it; so
+ * frames left by longjmp and exceptions are removed, too. In a recording without references a return is matched by
+ * its target. A signal handler's frames are on top of a frame for its signal. What was called before the first
+ * replayed chunk is not known.
  */
 #ifndef TW_BACKTRACE_H
 #define TW_BACKTRACE_H
 
 #include <trackway/replay.h>
 
-/* A call that had not returned; or a signal whose handler had not. */
+/* A call that had not returned, or a signal whose handler had not. */
 struct tw_back_frame {
 	uint64_t pc;     /* of the instruction that called; of a signal, where it came */
 	uint64_t slot;   /* where the return address stands; 0: not known */
@@ -36,7 +38,7 @@ struct tw_backtrace {
 
 struct tw_backtrace_options {
 	size_t blocks;                   /* how many of the last blocks are wanted */
-	uint64_t insns;                  /* replay so many of the last instructions at least; 0: what the blocks take */
+	uint64_t insns;                  /* replay at least this many of the last instructions; 0: as many as the blocks need */
 	struct tw_replay_options replay; /* `damage` and its context only */
 };
 

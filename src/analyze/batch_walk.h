@@ -1,18 +1,18 @@
 /*
- * A batch gone through block by block, or by stretches: events come before the blocks that they happened before.
+ * Walking through a batch by blocks, or by stretches: events come before the blocks that they precede.
  */
 #ifndef TW_BATCH_WALK_H
 #define TW_BATCH_WALK_H
 
 #include <trackway/analyzer.h>
 
-/* Where it has come to. Whoever takes a block, or all of a stretch, moves `block` on. */
+/* The current position. Whoever takes a block, or all of a stretch, advances `block`. */
 struct tw_batch_walk {
 	const struct tw_batch *b;
 	size_t block, event; /* the next of each */
 };
 
-/* The next event, if it happened before the next block; else NULL. At the end of the batch that is each that is left. */
+/* The next event, if it happened before the next block; otherwise NULL. At the end of the batch: each remaining event. */
 static inline const struct tw_event *tw_batch_walk_event(struct tw_batch_walk *w)
 {
 	const struct tw_batch *b = w->b;

@@ -1,15 +1,17 @@
 /*
- * Calls: who called whom from where, how often and at what cost; and what each instruction cost by itself.
+ * Calls: who called whom from where, how often and at what cost; and the self cost of each instruction.
  *
- * A shadow call stack for each thread tells what belongs to which function. A call is a call instruction, and also a jump from one function into
- * another (a tail call), which returns together with its caller. Frames are matched by the place on the stack where their return address
- * stands, so that functions that never return (longjmp, exceptions, exit) are taken off when the program goes on further up. Jumps through a
- * PLT stub, and through the resolver of lazy binding, are calls from the place that called the stub; what the stub costs is charged there.
- * A signal handler has a stack of its own: its cost is not part of what it interrupted. A forked process goes on with its parent's stack.
+ * A shadow call stack for each thread determines the current function. A call is a call instruction, or a jump from
+ * one function into another (a tail call), which returns together with its caller. Frames are matched by the stack
+ * address of their return address, so functions that never return (longjmp, exceptions, exit) are popped when
+ * execution continues further up. Jumps through a PLT stub, and through the resolver of lazy binding, are calls from
+ * the place that called the stub; the stub's cost is charged there. A signal handler has a stack of its own: its cost
+ * is not part of what it interrupted. A forked process continues with its parent's stack.
  *
- * Recursion is told apart as callgrind does it: a function has a context of its own (level 1, written name'2) while it is active already.
- * The cost of a call is that of its whole duration, counted unless its callee is active already in the same context. So the costs of all calls of a
- * context sum up to its inclusive cost, exactly, and that of a root to all there is.
+ * Recursion is shown as in callgrind: while a function is active, a further activation has a context of its own
+ * (level 1, written name'2). The cost of a call is that of its whole duration, counted unless its callee is already
+ * active in the same context. So the costs of all calls of a context add up exactly to its inclusive cost, and that
+ * of a root to the total.
  */
 #ifndef TW_CALLS_H
 #define TW_CALLS_H

@@ -1,8 +1,9 @@
 /*
- * What calls.c counts, and how calls_result.c makes the result of it.
+ * What calls.c counts, and how calls_result.c computes the result from it.
  *
- * Code is counted by *piece*: blocks of one stretch that run one after another in one function, so that nothing happens to the stack of calls between them. A stretch that
- * stays (analyzer.h) is a chain of pieces; each execution adds one to a counter of each. What has no stretch that stays is counted by instruction of its fragment.
+ * Code is counted by *piece*: blocks of one stretch that run one after another in one function, so that the call
+ * stack does not change between them. A permanent stretch (analyzer.h) is a chain of pieces; each execution adds one
+ * to a counter of each. Code without a permanent stretch is counted by instruction of its fragment.
  */
 #ifndef TW_CALLS_COUNT_H
 #define TW_CALLS_COUNT_H
@@ -11,20 +12,20 @@
 #include "analyze/callstack.h"
 #include "recording/slab.h"
 
-/* Levels of a context, and in place of a level: the code runs as a stub, which is charged to its caller. */
+/* Levels of a context; and in place of a level: the code runs as a stub, which is charged to its caller. */
 enum { TW_CALLS_LEVELS = 2, TW_CALLS_AS_STUB = 2, TW_CALLS_COUNTERS = 3 };
 
-/* In place of a function: not asked for yet; in place of that on top of the stack: nothing is like it. */
+/* In place of a function: not asked for yet; in place of the one on top of the stack: matches nothing. */
 #define TW_CALLS_UNKNOWN (UINT32_MAX - 1)
 #define TW_CALLS_NOTHING (UINT32_MAX - 2)
 
-/* What a piece costs: instructions, references, reads, writes, conditional and indirect branches, and two that are 0. */
+/* Cost of a piece: instructions, references, reads, writes, conditional and indirect branches, and two zeros. */
 typedef uint16_t tw_small_cost __attribute__((vector_size(16)));
 
 enum tw_known { TW_KNOWN_NOT, TW_KNOWN_BY_JUMP, TW_KNOWN_BY_CALL };
 
 struct tw_piece_of_code {
-	/* What each execution looks at: 64 bytes, as one line of the caches has. */
+	/* What each execution uses: 64 bytes, one cache line. */
 	tw_small_cost cost __attribute__((aligned(64)));
 	uint64_t pc;       /* of its first instruction */
 	uint64_t target;   /* of its last one */
@@ -39,7 +40,7 @@ struct tw_piece_of_code {
 	uint8_t entry;                                                     /* it begins there */
 	uint32_t newly_run[TW_CALLS_LEVELS], newly_taken[TW_CALLS_LEVELS]; /* since the last tw_piece_settle */
 	uint8_t kind, lazy;
-	/* What calls and returns look at besides, and chains of pieces: the next line. */
+	/* What calls, returns, and chains of pieces use in addition: the next line. */
 	uint64_t last_pc, end_pc;         /* of its last instruction, and behind that */
 	uint32_t call[TW_CALLS_LEVELS];   /* by level of the caller: the call that its last instruction made last; a guess */
 	struct tw_piece_of_code *next;    /* of the same stretch; NULL: the last */
@@ -56,7 +57,7 @@ struct tw_piece_of_code {
 };
 _Static_assert(sizeof(struct tw_piece_of_code) / 64 % 2 == 1, "the lines that are looked at spread over all sets of a cache");
 
-/* One more execution; one more that went to the target. Of few: tw_counted_settle is called before the counters are at their end. */
+/* One more execution; one more that went to the target. For small counts: tw_counted_settle is called before the counters overflow. */
 static inline void tw_piece_ran(struct tw_piece_of_code *p, uint32_t level)
 {
 	if (level < TW_CALLS_LEVELS)
@@ -105,7 +106,7 @@ enum { TW_PIECES_ROW = 16384 };
 /* All pieces; before any has run 2^32 times since. */
 void tw_counted_settle(struct tw_counted *c);
 
-/* Fills *out from all that was counted and from the table of calls, by so many threads. 0 or TW_ERR_MEMORY. */
+/* Computes *out from everything counted and from the table of calls, with this many threads. 0 or TW_ERR_MEMORY. */
 int tw_calls_result(struct tw_counted *c, const struct tw_call_table *table, unsigned jobs, struct tw_calls *out);
 void tw_counted_free(struct tw_counted *c);
 

@@ -1,10 +1,11 @@
 /*
- * What replay delivers, in a form in which calls can be followed later, in order: so workers replay many chunks at once while one follows the calls of those before
- * (calls.h).
+ * What replay delivers, in a form from which calls can be followed later, in order. So workers replay many chunks at
+ * once while one thread follows the calls of earlier ones (calls.h).
  *
- * Most of it are numbers of stretches that stay (analyzer.h): of these only the addresses are kept that tell where return addresses stand. What each such stretch is, is
- * found out once, and its *shape* is shared by all logs. What has no number - code that ran a few times only, string instructions, blocks that stopped early - is kept
- * block by block, with its references counted by instruction.
+ * Most of a log consists of numbers of permanent stretches (analyzer.h): of these only the addresses of return
+ * addresses are kept. The *shape* of each such stretch is determined once and shared by all logs. Code without a
+ * number - code that ran only a few times, string instructions, blocks that stopped early - is kept block by block,
+ * with its references counted by instruction.
  */
 #ifndef TW_CALLS_LOG_H
 #define TW_CALLS_LOG_H
@@ -68,8 +69,9 @@ struct tw_shapes_row {
 };
 
 /*
- * Those of all logs, by number. All zeros: none yet. `brief` is all that has to be known to keep a stretch that has none or one slot and whose shape has been made: its
- * references, in TW_BRIEF_REFS bits; the number of its slot + 1; TW_BRIEF_KNOWN. Of others it is 0.
+ * The shapes of all logs, by number. All zeros: none yet. `brief` is all that must be known to log a stretch that has
+ * at most one slot and whose shape has been made: its references, in TW_BRIEF_REFS bits; the number of its slot + 1;
+ * TW_BRIEF_KNOWN. For others it is 0.
  */
 enum { TW_BRIEF_REFS = 15, TW_BRIEF_KNOWN = 1 << 30 };
 struct tw_shapes {
@@ -86,7 +88,7 @@ static inline const struct tw_shape *tw_shapes_get(const struct tw_shapes *s, ui
 	return s->rows[number / TW_SHAPES_ROW]->shape[number % TW_SHAPES_ROW];
 }
 
-/* A part of a log, a huge page. What stands in `numbers` has its words in the same part. */
+/* A part of a log, a huge page. Items of `numbers` have their words in the same part. */
 enum { TW_LOG_NUMBERS = 1 << 18, TW_LOG_WORDS = (1 << 17) - 4 };
 struct tw_log_part {
 	struct tw_log_part *next;
@@ -97,7 +99,7 @@ struct tw_log_part {
 };
 _Static_assert(sizeof(struct tw_log_part) == 2 << 20, "a huge page");
 
-/* Parts that no log has, for those to come: their memory is there already. */
+/* Unused parts, for future logs: their memory is already there. */
 struct tw_log_parts {
 	pthread_mutex_t lock;
 	struct tw_log_part *free;

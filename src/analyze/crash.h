@@ -1,5 +1,5 @@
 /*
- * Crashes: threads whose last event says that a signal ended their process, and which access it was for.
+ * Crashes: threads whose last event says that a signal ended their process, and the access that caused it.
  */
 #ifndef TW_CRASH_H
 #define TW_CRASH_H
@@ -19,15 +19,18 @@ struct tw_crash {
 };
 
 /*
- * The threads of which a process died, in their order: fills at most `room`; *n is how many there are. Only the last chunk of a thread is looked at, and only of processes that were
- * killed. 0 or TW_ERR_MEMORY; a chunk that is damaged tells of none.
+ * The threads whose fault or signal ended a process, in order: fills at most `room`; *n is their number. Looks only
+ * at the last chunk of a thread, and only at killed processes. 0 or TW_ERR_MEMORY; damaged chunks are skipped.
  */
 int tw_crashes(const struct tw_recording *r, struct tw_crash *crashes, size_t room, size_t *n);
 
-/* The access of the instruction at which a thread stopped: by descriptor `d`, if that has it (NULL: none), else by the newest one that does. */
+/*
+ * The access of the instruction at which a thread stopped: from descriptor `d`, if that has it (NULL: none),
+ * otherwise from the newest one that does.
+ */
 struct tw_undone tw_crash_access(const struct tw_recording *r, const struct tw_descriptor *d, const struct tw_fault *fault);
 
-/* Whether it was one: not of a signal that was sent, an illegal instruction, a division. */
+/* Was it an access: not a sent signal, an illegal instruction, or a division? */
 int tw_crash_is_access(const struct tw_fault *fault, const struct tw_undone *undone);
 
 #endif

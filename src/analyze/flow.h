@@ -1,12 +1,14 @@
 /*
- * Flow: a stream of instructions, boiled down to what a block profile needs while it goes by.
+ * Flow: a stream of instructions, reduced to what a block profile needs as it passes.
  *
- * The stream is cut into *runs*: from an instruction that came after a jump (or began the stream) straight on to the next instruction that
- * jumped, or is known to. A flow keeps how often each run led to which next instruction. A run may have passed over an instruction before that
- * was found to be a jump; such runs are split when the profile is made, so that finding a jump costs nothing here, and the result is
- * the same as if all jumps had been known from the start. Memory grows with the code: per instruction one node, per run and successor one edge.
+ * The stream is divided into *runs*: from an instruction that follows a jump (or starts the stream) straight on to
+ * the next instruction that jumped, or is known to. A flow counts how often each run led to which next instruction. A
+ * run may have passed over an instruction before that was found to be a jump. Such runs are split when the profile is
+ * made, so finding a jump costs nothing here, and the result is the same as if all jumps had been known from the
+ * start. Memory grows with the code: one node per instruction, one edge per run and successor.
  *
- * Nothing here prints; when memory runs out `failed` is set and the rest of the stream is ignored. A flow is used by one thread at a time.
+ * Nothing here prints; if memory runs out `failed` is set and the rest of the stream is ignored. A flow is used by
+ * one thread at a time.
  */
 #ifndef TW_FLOW_H
 #define TW_FLOW_H
@@ -20,7 +22,7 @@ struct tw_flow_node {
 	uint64_t pc;
 	uint64_t reads, writes; /* for the source to fill in */
 	uint32_t image;
-	uint32_t fall; /* the node behind it in memory that ran after it, or TW_NO_INDEX */
+	uint32_t fall; /* the next node in memory, which ran after it; or TW_NO_INDEX */
 	uint32_t run;  /* the newest run that begins here; 0: none does */
 	uint8_t length;
 	uint8_t end;  /* enum tw_end */
@@ -48,7 +50,7 @@ struct tw_flow_table {
 	uint32_t mask, used;
 };
 
-/* A run of its own: the first one of a flow, which may turn out to go on a run that began before it. */
+/* A separate run: the first one of a flow, which may turn out to continue an earlier run. */
 struct tw_flow_head {
 	uint32_t first, last, to; /* to: TW_NO_INDEX if the stream ended there */
 	int closed;               /* 1: it has come to its end */
@@ -64,19 +66,19 @@ struct tw_flow {
 	uint32_t first; /* where the current run began */
 	uint32_t last;  /* the instruction executed last; 0: no stream is open */
 	struct tw_flow_head head;
-	uint32_t turned;  /* the edge that was counted last; whoever wants to know sets it to 0 before */
+	uint32_t turned;  /* the edge counted last; set it to 0 before, to find out */
 	uint64_t streams; /* begun */
 	int failed;       /* no memory, or 2^32 of something */
 };
 
-/* `insns`: as many as there may be, about; room that is not used takes no memory. 0, or TW_ERR_MEMORY; *f can be given to tw_flow_fini in any case. */
+/* `insns`: expected maximum; unused room takes no memory. 0, or TW_ERR_MEMORY; *f can be given to tw_flow_fini in any case. */
 int tw_flow_init(struct tw_flow *f, size_t insns);
 void tw_flow_fini(struct tw_flow *f);
 
 /* The node of an instruction, made if there is none; 0 on failure. */
 uint32_t tw_flow_node(struct tw_flow *f, uint32_t image, uint64_t pc, uint8_t length);
 
-/* The same, of one that may stand behind node `before` (0: none): then it is found at once. */
+/* The same for one that may follow node `before` in memory (0: none): then it is found at once. */
 uint32_t tw_flow_node_behind(struct tw_flow *f, uint32_t before, uint32_t image, uint64_t pc, uint8_t length);
 
 /* Ends the stream, if one is open. */
@@ -97,7 +99,7 @@ static inline void tw_flow_step(struct tw_flow *f, uint32_t first, uint32_t last
 	f->last = last;
 }
 
-/* The run that is open, by its number; 0: none is, or it is the first, which may go on one that began before, or there is no memory. */
+/* The number of the open run; 0: there is none, or it is the first, which may continue an earlier one, or there is no memory. */
 uint32_t tw_flow_open_run(struct tw_flow *f);
 
 /* The stream stands where this run, once open, ends. */
@@ -107,16 +109,16 @@ static inline void tw_flow_reopen(struct tw_flow *f, uint32_t run)
 	f->last = f->runs[run].last;
 }
 
-/* Notes that `next` runs right behind `node` in memory. Returns 0 if another node is known to: then they have to be stepped one by one. */
+/* Notes that `next` runs directly after `node` in memory. Returns 0 if another node is known to: then they must be stepped one by one. */
 int tw_flow_chain(struct tw_flow *f, uint32_t node, uint32_t next);
 
 /*
- * Adds to `f` what `later` saw. `continues`: its stream goes on the one that is open in `f`; else that one ends first. `later` is changed and
- * only good for tw_flow_fini afterwards.
+ * Adds to `f` what `later` saw. `continues`: its stream continues the open one of `f`; otherwise that ends first.
+ * Afterwards `later` is good only for tw_flow_fini.
  */
 void tw_flow_merge(struct tw_flow *f, struct tw_flow *later, int continues);
 
-/* Ends the stream for good and splits all runs at their jumps: each then ends with a jump, or where a stream did. 0 or TW_ERR_MEMORY. */
+/* Ends the stream and splits all runs at their jumps: each then ends with a jump, or where a stream did. 0 or TW_ERR_MEMORY. */
 int tw_flow_settle(struct tw_flow *f);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * Passes: what an execution of a stretch that stays (tw_stretch.number) does to a flow follows from the run that is open before it alone. So it is worked out once, step by
- * step, and then counted: a pass is a stretch with the run it was entered in, the edges that it adds, and the run that it leaves open. A run that goes over an instruction
- * which is found to be a jump later is split at the end, as a flow does with all runs; so a pass stays right.
+ * Passes: what an execution of a permanent stretch (tw_stretch.number) does to a flow depends only on the run that is
+ * open before it. So it is computed once, step by step, and then counted: a pass is a stretch with the run in which
+ * it was entered, the edges that it adds, and the run that it leaves open. If a run crosses an instruction that is
+ * later found to be a jump, it is split at the end, as a flow does with all runs; so a pass stays valid.
  *
- * A stretch keeps the passes that it took last beside each other, in one line of the caches; the others are found by a table.
+ * A stretch keeps its most recent passes in one cache line; the others are found through a table.
  */
 #ifndef TW_FLOW_PASSES_H
 #define TW_FLOW_PASSES_H
@@ -22,7 +23,7 @@ struct tw_flow_pass {
 
 enum { TW_FLOW_WAYS = 4, TW_FLOW_PASSED_ROW = 32768 };
 
-/* A stretch, by its number, with passes that it took, the last one first. All zeros: nothing is known of it. */
+/* A stretch, by its number, with passes that it took, the last one first. All zeros: nothing is known. */
 struct tw_flow_passed {
 	uint32_t run[TW_FLOW_WAYS], out[TW_FLOW_WAYS]; /* run 0: there is no pass */
 	uint32_t times[TW_FLOW_WAYS];                  /* not in the pass yet */
@@ -35,7 +36,7 @@ struct tw_flow_passed {
 };
 _Static_assert(sizeof(struct tw_flow_passed) == 64, "a line of the caches");
 
-/* A pass in the table, with all that is looked at when another comes to be in a way. */
+/* A pass in the table, with everything examined when another pass is moved to a way. */
 struct tw_flow_pass_place {
 	uint32_t run, number; /* entered in; of the stretch. run 0: the place is empty */
 	uint32_t out;
@@ -60,31 +61,31 @@ void tw_flow_passes_free(struct tw_flow_passes *p);
 /* The stretch, known from now on. NULL: no memory. */
 struct tw_flow_passed *tw_flow_passed_know(struct tw_flow_passes *p, const struct tw_stretch *s);
 
-/* The stretch of a number, which is not 0. NULL: nothing is known of it. */
+/* The stretch with this number, which is not 0. NULL: nothing is known. */
 static inline struct tw_flow_passed *tw_flow_passed(const struct tw_flow_passes *p, uint32_t number)
 {
 	const size_t row = number / TW_FLOW_PASSED_ROW;
 	return row < p->n_rows && p->rows[row] ? &p->rows[row][number % TW_FLOW_PASSED_ROW] : NULL;
 }
 
-/* Brings a pass that the stretch did not take the last time to way 0. 0: there is none that is entered in this run. */
+/* Moves a pass that the stretch did not take last time to way 0. 0: none was entered in this run. */
 int tw_flow_pass_other(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run);
 
-/* Whether the stretch has a pass that is entered in a run (not 0): it is in way 0 then. */
+/* Does the stretch have a pass that was entered in this run (not 0)? If so it is in way 0 then. */
 static inline int tw_flow_pass_find(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run)
 {
 	return s->run[0] == run || tw_flow_pass_other(p, s, run);
 }
 
-/* A pass is made in three steps: begin, an edge for each that is counted, add. 0: no memory. Nothing comes of it without the last. */
+/* A pass is made in three steps: begin, an edge for each that is counted, add. 0: no memory. Without the last step nothing happens. */
 void tw_flow_pass_begin(struct tw_flow_passes *p);
 int tw_flow_pass_edge(struct tw_flow_passes *p, uint32_t edge);
 int tw_flow_pass_add(struct tw_flow_passes *p, struct tw_flow_passed *s, uint32_t run, uint32_t out);
 
-/* What stretches have counted, to their passes; they count from 0 again. */
+/* Moves the counts of stretches to their passes; stretches count from 0 again. */
 void tw_flow_passes_collect(struct tw_flow_passes *p);
 
-/* Adds what was counted to the flow, and counts from 0 again. Passes have their `times` until then, after tw_flow_passes_collect. */
+/* Adds the counts to the flow, and counts from 0 again. Passes keep their `times` until then, after tw_flow_passes_collect. */
 void tw_flow_passes_settle(struct tw_flow_passes *p, struct tw_flow *f);
 
 /* So many passes will be taken now. */

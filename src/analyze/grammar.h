@@ -1,12 +1,14 @@
 /*
- * A grammar that is complete: rules as arrays, each expanding to a path, and for each of several sequences the symbols it begins from.
+ * A complete grammar: rules as arrays, each expanding to a path, and for each of several sequences its start symbols.
  *
- * Sequitur's grammar (sequitur.h) of a long sequence is made in segments, each as large as memory allows; here their rules come together. A rule that
- * is there already, symbol by symbol, is taken for the new one, so what segments, threads and workers have in common is there once.
+ * Sequitur's grammar (sequitur.h) of a long sequence is made in segments, each as large as memory allows; here their
+ * rules are combined. A rule that already exists, symbol by symbol, replaces the new one, so what segments, threads
+ * and workers have in common is stored once.
  *
- * A rule's number is higher than those of the rules it uses: one pass upwards computes lengths, one downwards computes how often each is used.
+ * A rule's number is higher than those of the rules it uses: one upward pass computes lengths, one downward pass
+ * computes how often each is used.
  *
- * Memory: 4 bytes a symbol, 8 bytes a rule, and 4 bytes for each of at least twice as many places of the index.
+ * Memory: 4 bytes per symbol, 8 bytes per rule, and 4 bytes for each of at least twice as many index entries.
  */
 #ifndef TW_GRAMMAR_H
 #define TW_GRAMMAR_H
@@ -41,7 +43,7 @@ int tw_symbol_list_add(struct tw_symbol_list *l, uint32_t symbol);
 #define TW_NO_RULE UINT32_MAX
 uint32_t tw_grammar_rule(struct tw_grammar *g, const uint32_t *symbols, uint64_t n);
 
-/* What a symbol of a grammar is to Sequitur, whose terminals they all are: its own terminals are below TW_GRAMMAR_PHRASE. */
+/* A symbol of a grammar as seen by Sequitur, for which they are all terminals: its own terminals are below TW_GRAMMAR_PHRASE. */
 #define TW_GRAMMAR_PHRASE 0x40000000u
 
 static inline uint32_t tw_grammar_phrase(uint32_t symbol)
@@ -50,8 +52,8 @@ static inline uint32_t tw_grammar_phrase(uint32_t symbol)
 }
 
 /*
- * Takes the rules out of `s`, to which symbols of this grammar were pushed as phrases, and appends the symbols of its start rule to *start. Rules that are
- * used once are written out. 0: there is no memory.
+ * Takes the rules out of `s`, to which symbols of this grammar were pushed as phrases, and appends the symbols of its
+ * start rule to *start. Rules that are used once are expanded in place. 0: no memory.
  */
 int tw_grammar_take(struct tw_grammar *g, const struct tw_sequitur *s, struct tw_symbol_list *start);
 

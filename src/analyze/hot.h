@@ -1,7 +1,8 @@
 /*
- * What runs most: for every basic block how often it ran, how many instructions it executed and what references it made; and the totals.
+ * The hottest blocks: for every basic block how often it ran, how many instructions it executed and what references
+ * it made; and the totals.
  *
- * Blocks are told apart by image and address; different translations of one block are one here.
+ * Blocks are identified by image and address; different translations of one block count as one.
  */
 #ifndef TW_HOT_H
 #define TW_HOT_H

@@ -1,18 +1,18 @@
 /*
- * The hottest of a program's paths, out of the grammar of all that it executed (paths.h).
+ * The hottest of a program's paths, from the grammar of everything that it executed (paths.h).
  *
- * A path is a rule of the grammar: a sequence of blocks that was executed at least twice. Where part of it repeats itself that is a loop, written once with its number of
- * turns. Paths are chosen one after another, each time the one that has most of the instructions that are in none chosen before; it is written in no more
- * than `most` blocks.
+ * A path is a rule of the grammar: a sequence of blocks that was executed at least twice. A part that repeats itself
+ * is a loop, written once with its number of iterations. Paths are chosen one after another, each time the one with
+ * most of the instructions that are in none chosen before; it is written in at most `most` blocks.
  *
- * Memory: 56 bytes a rule.
+ * Memory: 56 bytes per rule.
  */
 #ifndef TW_HOT_PATHS_H
 #define TW_HOT_PATHS_H
 
 #include "analyze/paths.h"
 
-/* A path as it is written: blocks, and loops around some of them. */
+/* A path in written form: blocks, and loops around some of them. */
 struct tw_path_term {
 	enum { TW_PATH_BLOCK, TW_PATH_LOOP, TW_PATH_END } kind; /* END: of the innermost loop */
 	uint32_t block;                                         /* BLOCK: index in tw_paths.blocks */

@@ -1,7 +1,8 @@
 /*
- * The instructions of a recording as Valgrind's Lackey prints them with --trace-mem=yes. What Lackey makes of an instruction follows from
- * how Valgrind translates it: a string instruction with a repeat prefix is a loop of its own, with an `I` line for each time around and one for
- * finding the count exhausted; a locked read-modify-write is a load, then a compare-and-swap.
+ * The instructions of a recording as Valgrind's Lackey prints them with --trace-mem=yes. What Lackey prints for an
+ * instruction follows from its translation by Valgrind: a string instruction with a repeat prefix is a loop, with an
+ * `I` line for each iteration and one for finding the count exhausted; a locked read-modify-write is a load, then a
+ * compare-and-swap.
  */
 #ifndef TW_LACKEY_H
 #define TW_LACKEY_H

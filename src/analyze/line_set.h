@@ -1,8 +1,9 @@
 /*
- * Sets of lines of memory (64 bytes): one of those that were read and one of those that were written, or any other two.
+ * Sets of lines of memory (64 bytes): lines that were read and lines that were written, or any other two kinds.
  *
- * A set is a hash table of pages with a bit for each of their lines. Nearly every reference is to a line that was added shortly before: a table of these, by the lowest bits of
- * their numbers, makes that cheap. Memory: 16 KB, and 24 to 48 bytes for each page.
+ * A set is a hash table of pages with a bit for each of their lines. Nearly every reference is to a line that was
+ * added shortly before: a table of these, indexed by the low bits of their numbers, makes that cheap. Memory: 16 KB,
+ * and 24 to 48 bytes per page.
  */
 #ifndef TW_LINE_SET_H
 #define TW_LINE_SET_H
@@ -20,10 +21,10 @@ struct tw_line_page {
 struct tw_line_set {
 	struct tw_line_page *page;
 	size_t room, n;                   /* room: a power of two, or 0 */
-	uint64_t recent[TW_RECENT_LINES]; /* number << TW_LINE_KINDS | kinds, of lines that have been added to these kinds */
+	uint64_t recent[TW_RECENT_LINES]; /* number << TW_LINE_KINDS | kinds, of recently added lines */
 };
 
-/* tw_line_set_add, where it takes more than a look at the recent ones. */
+/* tw_line_set_add, if the recent lines do not suffice. */
 int tw_line_set_add_all(struct tw_line_set *s, uint64_t address, uint32_t bytes, unsigned kinds);
 
 static inline uint64_t *tw_recent_line(struct tw_line_set *s, uint64_t line, unsigned kinds)
@@ -41,7 +42,7 @@ static inline int tw_line_set_add(struct tw_line_set *s, uint64_t address, uint3
 	return tw_line_set_add_all(s, address, bytes, kinds);
 }
 
-/* Brings the pages into order; from then on only the two functions below may be called. */
+/* Sorts the pages; from then on only the two functions below may be called. */
 void tw_line_set_sort(struct tw_line_set *s);
 
 /* The ranges of a kind, in order, in *out, from malloc. TW_ERR_MEMORY. */

@@ -1,9 +1,11 @@
 /*
- * The memory of recorded processes: what was mapped where, from when to when, and by which system call: files, heap, stacks, anonymous and shared memory.
+ * The memory of recorded processes: what was mapped where, and when, and by which system call: files, heap, stacks,
+ * anonymous and shared memory.
  *
- * It comes from MAP and UNMAP events, and from the system calls that stand behind them (mremap, shmdt and mprotect from the calls alone). What was there when a program began, or was
- * attached to, was mapped by no call. A process that was made by fork has in addition what its parent had then. Recordings made before MAP told all of memory have executable
- * mappings only.
+ * It comes from MAP and UNMAP events, and from the system calls after them (for mremap, shmdt and mprotect from the
+ * calls alone). Memory that was there when a program started, or was attached to, was mapped by no call. A forked
+ * process additionally has what its parent had then. Recordings made before MAP events covered all memory have
+ * executable mappings only.
  */
 #ifndef TW_MAPPINGS_H
 #define TW_MAPPINGS_H
@@ -23,7 +25,7 @@ enum tw_mapping_kind {
 
 struct tw_mapping {
 	uint64_t address, end, offset;
-	uint64_t began, ended; /* time stamps; began 0: with the program; ended 0: it was there at the end */
+	uint64_t began, ended; /* time stamps; began 0: with the program; ended 0: still mapped at the end */
 	uint64_t pc;           /* of the system call's instruction; 0: no call made it, or the call is not recorded */
 	uint64_t call;         /* its number, as in struct tw_syscall */
 	uint32_t pid, thread;  /* thread: the number of the one that made it, as in tw_recording_thread */

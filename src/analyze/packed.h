@@ -1,8 +1,8 @@
 /*
- * Packing: an analyzer's state as bytes, for its pack() and unpack() (<trackway/analyzer.h>). Numbers and arrays stand one after another, as they are in memory:
- * what they mean is the analyzer's own, and changes with its pack_version.
+ * Packing: an analyzer's state as bytes, for its pack() and unpack() (<trackway/analyzer.h>). Numbers and arrays
+ * follow one another, as they are in memory. Their meaning is up to the analyzer, and changes with its pack_version.
  *
- * All functions return 0 or an enum tw_error; TW_ERR_DAMAGED: the bytes end too early, or say what cannot be.
+ * All functions return 0 or an enum tw_error; TW_ERR_DAMAGED: the bytes end too early, or are not valid.
  */
 #ifndef TW_PACKED_H
 #define TW_PACKED_H

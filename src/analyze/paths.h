@@ -1,12 +1,12 @@
 /*
- * Whole-program paths: the sequence of blocks that each thread executed as one grammar (Larus, "Whole Program Paths", PLDI 1999, with blocks in the
- * place of acyclic paths; sequitur.h, grammar.h).
+ * Whole-program paths: the sequence of blocks that each thread executed as one grammar (Larus, "Whole Program Paths",
+ * PLDI 1999, with blocks in place of acyclic paths; sequitur.h, grammar.h).
  *
- * A terminal of the grammar is a block: an image, an address and a number of instructions (fewer where a signal or a fault stopped it). Terminal n is
- * blocks[n]; terminal 0, TW_GRAMMAR_CUT, stands where something was not recorded.
+ * A terminal of the grammar is a block: an image, an address and a number of instructions (fewer if a signal or a
+ * fault stopped it). Terminal n is blocks[n]; terminal 0, TW_GRAMMAR_CUT, stands for something that was not recorded.
  *
- * Memory while it is made, for each worker: 9 MB for the segment that is being made, 5 MB for what joins segments, and its part of the grammar. A thread's blocks are
- * never all in memory.
+ * Memory during construction, per worker: 9 MB for the current segment, 5 MB for joining segments, and its part of
+ * the grammar. A thread's blocks are never all in memory.
  */
 #ifndef TW_PATHS_H
 #define TW_PATHS_H

@@ -1,17 +1,18 @@
 /*
  * Block profiles: the static and the dynamic basic blocks of an execution, how often each ran, and what ran after it.
  *
- * A profile follows from the sequence of instruction addresses and lengths alone, so that a recording and a bare address stream of the same
- * execution give the same one. An instruction is a *jump* if it was ever followed by another than the one behind it in memory; with that
- * known from the start of the stream,
- * - a *dynamic block* begins with the stream and after each execution of a jump, and ends with the next jump. Its first instruction
- *   identifies it; an instruction may be part of several;
- * - a *static block* is a longest run of instructions that is entered at its first instruction and left at its last only. Every instruction is in
- *   exactly one.
- * A branch that was never taken is no jump here. A string instruction with a repeat prefix jumps to itself, as in Lackey's traces.
+ * A profile depends only on the sequence of instruction addresses and lengths, so a recording and a bare address
+ * stream of the same execution give the same profile. An instruction is a *jump* if it was ever followed by an
+ * instruction other than the next one in memory. Taking this as known from the start of the stream,
+ *  - a *dynamic block* starts with the stream and after each execution of a jump, and ends with the next jump. Its
+ *    first instruction identifies it; an instruction may be part of several;
+ *  - a *static block* is a maximal run of instructions that is entered only at its first instruction and left only at
+ *    its last. Every instruction is in exactly one. A branch that was never taken is no jump here. A string
+ *    instruction with a repeat prefix jumps to itself, as in Lackey's traces.
  *
- * Executions of different threads are different streams: no edge leads from one to another, nor across a gap in a recording. Code is told
- * apart by *image*, the memory of one program: a forked child goes on in its parent's image, execve begins another.
+ * Executions of different threads are different streams: no edge leads from one to another, nor across a gap in a
+ * recording. Code is identified by *image*, the memory of one program: a forked child continues in its parent's
+ * image, execve starts another.
  *
  * All arrays belong to the profile. Indices, not pointers, lead from one to another; TW_NO_INDEX is none.
  */
@@ -34,7 +35,7 @@ enum tw_ending {
 /* "NB", "UB", "CB", "IJ". */
 const char *tw_ending_name(enum tw_ending ending);
 
-/* One instruction that ran. Sorted by image, address, length; two that stand at the same address at different times differ in length. */
+/* One instruction that ran. Sorted by image, address, length; two at the same address at different times differ in length. */
 struct tw_profile_insn {
 	uint64_t pc;
 	uint64_t executions;
@@ -47,7 +48,7 @@ struct tw_profile_insn {
 	uint8_t reserved;
 };
 
-/* A number of transitions from the end of one block to the beginning of another of the same kind. */
+/* A number of transitions from the end of one block to the start of another of the same kind. */
 struct tw_profile_edge {
 	uint64_t count;
 	uint32_t from, to; /* blocks */
@@ -58,7 +59,7 @@ struct tw_profile_edge {
 struct tw_profile_block {
 	uint64_t pc;         /* of the first instruction */
 	uint64_t last_pc;    /* of the last instruction */
-	uint64_t executions; /* of the first instruction, as that of this block; the sum of its edges is less where streams ended in it */
+	uint64_t executions; /* of the first instruction, as that of this block; the sum of its edges is less if streams ended in it */
 	uint32_t image;
 	uint32_t n_insns;
 	uint32_t bytes;
@@ -86,10 +87,10 @@ struct tw_profile {
 	struct tw_profile_blocks fixed;   /* static blocks */
 	struct tw_profile_blocks dynamic; /* dynamic blocks */
 	struct tw_profile_insn *insns;
-	uint32_t *next; /* for each instruction the one that ran right behind it in memory, or TW_NO_INDEX */
+	uint32_t *next; /* for each instruction the next one in memory, if it ran after it, or TW_NO_INDEX */
 	struct tw_profile_image *images;
 	uint32_t n_insns, n_images;
-	/* Executed in all. With a repeat prefix an instruction counts as often as Lackey prints it. */
+	/* Total executions. With a repeat prefix an instruction counts as often as Lackey prints it. */
 	uint64_t executions;        /* of instructions */
 	uint64_t static_executions; /* of static blocks */
 	uint64_t dynamic_executions;
@@ -109,7 +110,10 @@ struct tw_profile_options {
 int tw_profile_recording(const struct tw_recording *r, const struct tw_profile_options *options, struct tw_profile *out);
 void tw_profile_free(struct tw_profile *p);
 
-/* The blocks of one kind by the instructions that they executed, the most first: n_blocks of them, to be freed by the caller. NULL: no memory. */
+/*
+ * The blocks of one kind by the number of instructions executed, the most first: n_blocks of them, to be freed by the
+ * caller. NULL: no memory.
+ */
 struct tw_profile_hot {
 	uint64_t insns;
 	uint32_t block;
@@ -120,8 +124,8 @@ struct tw_profile_hot *tw_profile_hottest(const struct tw_profile_blocks *all);
 uint32_t tw_profile_image_of_thread(const struct tw_recording *r, size_t thread);
 
 /*
- * Settles the flow and makes the profile of all that was seen. `images` (from malloc) goes over to the profile, and is freed on failure.
- * 0 or TW_ERR_MEMORY; *out is then empty.
+ * Settles the flow and makes the profile of everything that was seen. `images` (from malloc) is passed to the
+ * profile, and freed on failure. 0 or TW_ERR_MEMORY; *out is then empty.
  */
 int tw_flow_profile(struct tw_flow *f, struct tw_profile_image *images, uint32_t n_images, struct tw_profile *out);
 

@@ -1,17 +1,21 @@
 /*
- * Sequitur: a sequence of symbols as a small context-free grammar, built symbol by symbol in linear time (Nevill-Manning and Witten, "Identifying
- * Hierarchical Structure in Sequences: A linear-time algorithm", JAIR 7, 1997).
+ * Sequitur: a sequence of symbols as a small context-free grammar, built symbol by symbol in linear time
+ * (Nevill-Manning and Witten, "Identifying Hierarchical Structure in Sequences: A linear-time algorithm", JAIR 7,
+ * 1997).
  *
- * What holds between two calls:
- *  - *digram uniqueness*: no two neighbouring symbols stand twice in the grammar, but where the two places overlap (aaa);
- *  - *rule utility*: a rule is used at least twice. (The rare rule of which a substitution leaves one use behind the first place of another rule is
- *    not looked for; who takes the rules out writes it out in its place, see grammar.h.)
+ * Between two calls these invariants hold:
+ *  - *digram uniqueness*: no pair of neighbouring symbols occurs twice in the grammar, except where the two places
+ *    overlap (aaa);
+ *  - *rule utility*: a rule is used at least twice. (In rare cases a substitution leaves a rule with a single use,
+ *    inside another rule after its first symbol. This is not looked for; whoever takes the rules out expands it in
+ *    place, see grammar.h.)
  *  - the start rule, rule 0, expands to what was pushed.
  *
- * A symbol is a terminal, a number below TW_GRAMMAR_RULE, or TW_GRAMMAR_RULE plus a rule's number. The terminal TW_GRAMMAR_CUT is never part of a
- * rule other than the start: no repetition reaches across it.
+ * A symbol is a terminal, a number below TW_GRAMMAR_RULE, or TW_GRAMMAR_RULE plus a rule's number. The terminal
+ * TW_GRAMMAR_CUT is never part of a rule other than the start: no repetition extends across it.
  *
- * Memory: 16 bytes a symbol of the grammar, 8 bytes for each of twice as many places of the index, 8 bytes a rule; given back by tw_sequitur_free only.
+ * Memory: 16 bytes per symbol of the grammar, 8 bytes for each of twice as many index entries, 8 bytes per rule;
+ * released only by tw_sequitur_free.
  */
 #ifndef TW_SEQUITUR_H
 #define TW_SEQUITUR_H
@@ -31,7 +35,7 @@ void tw_sequitur_free(struct tw_sequitur *s);
 /* Adds a terminal to the sequence. The grammar must not be full. */
 void tw_sequitur_push(struct tw_sequitur *s, uint32_t terminal);
 
-/* Whether the grammar has as many symbols as it may: its rules are to be taken out and it is to be cleared before the next push. */
+/* Does the grammar have as many symbols as it may? Then its rules must be taken out and it must be cleared before the next push. */
 int tw_sequitur_full(const struct tw_sequitur *s);
 
 /* Forgets all. */
@@ -43,7 +47,7 @@ uint32_t tw_sequitur_rules(const struct tw_sequitur *s);
 /* How often the rule is used; 0: it is free, or the start rule. */
 uint32_t tw_sequitur_uses(const struct tw_sequitur *s, uint32_t rule);
 
-/* The rule's symbols one by one: the place of the first, then of the one behind a place; 0 at the end. */
+/* The rule's symbols one by one: the place of the first, then of the one after a place; 0 at the end. */
 uint32_t tw_sequitur_first(const struct tw_sequitur *s, uint32_t rule);
 uint32_t tw_sequitur_next(const struct tw_sequitur *s, uint32_t place);
 uint32_t tw_sequitur_symbol(const struct tw_sequitur *s, uint32_t place);

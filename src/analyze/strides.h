@@ -1,9 +1,10 @@
 /*
- * How chosen instructions go through memory: bytes, distinct cache lines, and the stride that is most frequent, so that a loop over rows and a loop over columns do not look
- * the same.
+ * How selected instructions access memory: bytes, distinct cache lines, and the most frequent stride, so that a loop
+ * over rows and a loop over columns can be told apart.
  *
- * The stride is the difference to the address that the same thread's last execution of the instruction referenced. The most frequent one is found as in Misra and Gries: a few
- * candidates are counted, and what is counted for them is a lower bound.
+ * The stride is the difference to the address that the same thread's last execution of the instruction referenced.
+ * The most frequent one is found as in Misra and Gries: a few candidates are counted, and their counts are lower
+ * bounds.
  */
 #ifndef TW_STRIDES_H
 #define TW_STRIDES_H

@@ -1,10 +1,11 @@
 /*
- * Superblock suggestions: paths of static blocks that are likely to be run from their beginning to their end, so that a compiler or a translator
- * gains by laying them out one after another.
+ * Superblock suggestions: paths of static blocks that are likely to be executed from start to end, so that a compiler
+ * or a translator gains by laying them out one after another.
  *
- * A path begins with the hottest block that is in no path yet and follows the most frequent edge of each block, as long as that edge takes at least
- * `edge` of the block's executions, and the chance to come so far stays at least `path`. It ends before a block that is in it already; one
- * that leads back to its first block is a loop. Chances are those of the edges, taken as independent of how a block was reached.
+ * A path starts with the hottest block that is in no path yet and follows the most frequent edge of each block, as
+ * long as that edge takes at least `edge` of the block's executions, and the probability to get this far stays at
+ * least `path`. It ends before a block that it already contains; one that leads back to its first block is a loop.
+ * Probabilities are those of the edges, assumed to be independent of how a block was reached.
  */
 #ifndef TW_SUPERBLOCK_H
 #define TW_SUPERBLOCK_H
@@ -28,7 +29,7 @@ struct tw_superblock {
 	uint32_t n_insns;  /* from beginning to end */
 	int loops;         /* 1: the most frequent edge of its last block leads to its first */
 	uint64_t entries;  /* executions of its first block */
-	double chance;     /* to run to the end of the last block once the first has begun */
+	double chance;     /* probability of running to the end of the last block once the first has started */
 	double expected;   /* instructions executed per entry, leaving included */
 };
 

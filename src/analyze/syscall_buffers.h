@@ -1,5 +1,6 @@
 /*
- * Memory that the kernel reads or fills for a system call, as far as its arguments, its result and the pieces told with it say.
+ * Memory that the kernel reads or fills for a system call, as far as known from its arguments, its result and the
+ * recorded pieces.
  */
 #ifndef TW_SYSCALL_BUFFERS_H
 #define TW_SYSCALL_BUFFERS_H
@@ -9,7 +10,7 @@
 
 enum { TW_SYSCALL_BUFFERS = TW_SYSCALL_PIECES + 4 };
 
-/* `type`: TW_WRITE: it has filled them; TW_READ: it has read them. There is a byte at least. */
+/* `type`: TW_WRITE: filled; TW_READ: read. At least one byte. */
 struct tw_syscall_buffer {
 	uint64_t addr, bytes;
 	int type;
@@ -20,7 +21,7 @@ struct tw_syscall_buffers {
 	struct tw_syscall_buffer buffer[TW_SYSCALL_BUFFERS];
 };
 
-/* How many pieces are told with a call, behind it; 0 too where it has none, but a file's name. `bytes`: of the event's payload. */
+/* Number of pieces recorded with a call, after it; 0 also if it has none but a file's name. `bytes`: of the event's payload. */
 size_t tw_syscall_n_pieces(const struct tw_syscall *call, uint32_t bytes);
 
 /* `bytes`: as above. */

@@ -1,5 +1,5 @@
 /*
- * Counts by function: what analyzers that tell which functions do most have in common.
+ * Counts by function: shared by analyzers that report the functions that do most.
  */
 #ifndef TW_BY_FUNCTION_H
 #define TW_BY_FUNCTION_H

@@ -1,5 +1,6 @@
 /*
- * Counts by function, or by source line: what analyzers that tell where in the code something happens have in common. Each kind of count has a number.
+ * Counts by function, or by source line: shared by analyzers that report where in the code something happens. Each
+ * kind of count has a number.
  */
 #ifndef TW_BY_PLACE_H
 #define TW_BY_PLACE_H
@@ -8,7 +9,7 @@
 
 enum { TW_PLACE_COUNTS = 8 };
 
-/* A function, or a line of one; where the line is not known, the function again. */
+/* A function, or a line of one; if the line is not known, the function again. */
 struct tw_place {
 	const char *function, *module, *file; /* as the names have them; file: NULL if it is not known */
 	uint32_t line;
@@ -28,7 +29,10 @@ int tw_by_place_add(struct tw_by_place *p, uint32_t thread, uint64_t pc, const u
 /* The same with other names than the context's. */
 int tw_by_place_add_named(struct tw_by_place *p, struct tw_names *names, uint32_t image, uint64_t pc, const uint64_t *count);
 
-/* Makes one item of those of each line, or of each function; those first that have most of count number `by`. First by lines, then by functions. */
+/*
+ * Combines the items of each line, or of each function; those with most of count number `by` come first. First by
+ * lines, then by functions.
+ */
 void tw_by_place_lines(struct tw_by_place *p, unsigned by);
 void tw_by_place_functions(struct tw_by_place *p, unsigned by);
 

@@ -1,4 +1,4 @@
-/* What caches miss, instruction by instruction, for who shows it in another way than the analyzer `cache` does. */
+/* Cache misses, instruction by instruction, for users that present them differently from the analyzer `cache`. */
 #ifndef TW_CACHE_RUN_H
 #define TW_CACHE_RUN_H
 
@@ -21,8 +21,8 @@ struct tw_cache_misses {
 };
 
 /*
- * Replays the recording of the context, which is one of a request for tw_analyzer_cache. `names`: of the same recording; `run` in place of tw_replay, if not NULL. 0
- * or an error; tw_cache_misses_free(out) in any case.
+ * Replays the recording of the context, which must belong to a request for tw_analyzer_cache. `names`: of the same
+ * recording; `run` in place of tw_replay, if not NULL. 0 or an error; tw_cache_misses_free(out) in any case.
  */
 int tw_cache_run(const struct tw_context *context, const struct tw_replay_options *replay, struct tw_names *names, tw_hot_replay *run,
                  void *run_context, struct tw_cache_misses *out);

@@ -1,5 +1,5 @@
 /*
- * cache: what its state is, for who runs caches over a recording and for who tells what they missed.
+ * cache: its state, for the part that simulates caches over a recording and for the part that reports misses.
  */
 #ifndef TW_CACHE_STATE_H
 #define TW_CACHE_STATE_H
@@ -11,7 +11,7 @@
 #include "analyzers/objects.h"
 #include "analyzers/reuse.h"
 
-/* What is counted of each instruction; of objects up to TAKEN. */
+/* What is counted for each instruction; for objects only up to TAKEN. */
 enum {
 	TW_CACHE_MISS,
 	TW_CACHE_TAKEN = TW_CACHE_MISS + TW_CACHE_LEVELS,
@@ -46,7 +46,7 @@ struct tw_cache_state {
 	struct tw_objects objects;
 	struct tw_reuse reuse; /* sample 0: nobody asks */
 	struct tw_cache_totals totals;
-	struct tw_cache_misses *out; /* where misses go instead of an answer; NULL: an answer is wanted */
+	struct tw_cache_misses *out; /* destination of misses in place of an answer; NULL: make an answer */
 	uint32_t thread, program;
 	uint64_t above;       /* of the program: what its lines' numbers begin with */
 	struct tw_core *core; /* the thread's */

@@ -1,10 +1,13 @@
 /*
- * Calls that are open: what analyzers of memory, locks and threads make of CALL and RETURN events.
+ * Open calls: what analyzers of memory, locks and threads derive from CALL and RETURN events.
  *
- * A thread's open calls are a stack. A RETURN ends the call that returns to its place from the same stack pointer, with those above it, which longjmp or an exception left; a
- * CALL ends those whose frames were at or below its own, but for those that it is a tail call of: they return when it does. A CALL that is told twice opens once, a RETURN that is told twice ends once.
+ * A thread's open calls are a stack. A RETURN ends the call that returns to its place from the same stack pointer,
+ * and the calls above it, which longjmp or an exception left. A CALL ends those whose frames were at or below its
+ * own, except those of which it is a tail call: they return when it does. A CALL that occurs twice opens once; a
+ * RETURN that occurs twice ends once.
  *
- * What a function does is told by its kind (<trackway/called.h>). Functions that the user named when recording have the kind that the analyzer's options give them.
+ * The kind of a function says what it does (<trackway/called.h>). Functions that the user named when recording have
+ * the kind that the analyzer's options give them.
  */
 #ifndef TW_CALLING_H
 #define TW_CALLING_H
@@ -19,17 +22,17 @@ struct tw_calling_kinds {
 	size_t n;
 };
 
-/* An option whose value is names of functions, with commas between, and what those do. */
+/* An option whose value is a comma-separated list of function names, and what those functions do. */
 struct tw_calling_option {
 	const char *option;
 	uint8_t kind;
 };
 
-/* `options` ends with one without a name. 0, TW_ERR_MEMORY, or 1: a name was not recorded, which has been said. */
+/* The last of `options` has no name. 0, TW_ERR_MEMORY, or 1: a name was not recorded, which has been reported. */
 int tw_calling_kinds_init(struct tw_calling_kinds *k, const struct tw_context *c, const struct tw_calling_option *options);
 void tw_calling_kinds_free(struct tw_calling_kinds *k);
 
-/* Of a kind that allocates or frees memory; of one in which only the library's own code runs, and none of the program's. */
+/* Is it a kind that allocates or frees memory; and one in which only the library's own code runs, and none of the program's? */
 int tw_called_is_memory(uint8_t kind);
 int tw_called_is_closed(uint8_t kind);
 
@@ -61,8 +64,8 @@ struct tw_calling_step {
 	uint64_t tsc;             /* when */
 	const uint64_t *list;     /* the call.n_list words that it was given: valid until the next event is taken */
 	uint64_t result, stored;  /* LEFT: as struct tw_returned has them */
-	int more;      /* LEFT: the same event ends the call around it, too, which this one was a tail call of: it is to be taken again */
-	size_t within; /* open calls around it in which only the library's code runs */
+	int more;                 /* LEFT: the same event also ends the call around it, of which this one was a tail call: take it again */
+	size_t within;            /* open calls around it in which only the library's code runs */
 };
 
 /* The name of the function, as the symbol tables have it; "" of one that the user named. */

@@ -1,4 +1,4 @@
-/* The calling-context tree of a recording, for who shows it in another way than the analyzer `cct` does. */
+/* The calling-context tree of a recording, for users that present it differently from the analyzer `cct`. */
 #ifndef TW_CCT_H
 #define TW_CCT_H
 
@@ -8,8 +8,9 @@
 #include <trackway/replay.h>
 
 /*
- * Replays the recording of the context, which is one of a request for tw_analyzer_cct; `names` in place of the context's, if not NULL; `run` in place of tw_replay, if
- * not NULL, to see a part of the execution only. 0 or an error; tw_context_tree_free(out) in any case. Names in the tree are those of `names`.
+ * Replays the recording of the context, which must belong to a request for tw_analyzer_cct; `names` in place of the
+ * context's, if not NULL; `run` in place of tw_replay, if not NULL, to see only a part of the execution. 0 or an
+ * error; tw_context_tree_free(out) in any case. Names in the tree are those of `names`.
  */
 int tw_cct_run(const struct tw_context *context, const struct tw_replay_options *replay, struct tw_names *names, tw_hot_replay *run,
                void *run_context, struct tw_context_tree *out);

@@ -1,5 +1,5 @@
 /*
- * The answer of cct: the tree by names as text, or as its options want it.
+ * The answer of cct: the tree by names as text, or in the form selected by its options.
  */
 #ifndef TW_CCT_PRINT_H
 #define TW_CCT_PRINT_H

@@ -1,5 +1,6 @@
 /*
- * The state of cct, shared by its parts: cct.c (the analyzer), cct_walk.c (batches), cct_events.c. No one else includes this.
+ * The state of cct, shared by its parts: cct.c (the analyzer), cct_walk.c (batches), cct_events.c. Not to be included
+ * elsewhere.
  */
 #ifndef TW_CCT_STATE_H
 #define TW_CCT_STATE_H
@@ -16,12 +17,12 @@
 struct tw_cct_state {
 	const struct tw_context *context;
 	struct tw_names *names;      /* NULL: the context's */
-	struct tw_context_tree *out; /* where the tree goes instead of an answer; NULL: an answer is wanted */
+	struct tw_context_tree *out; /* destination of the tree in place of an answer; NULL: make an answer */
 	struct tw_contexts tree;
 	struct tw_cct_stack stack;
 	struct tw_forks *forks;
-	size_t most_roots; /* of the tree: of more it is seen whether their forks were met */
-	size_t most_nodes; /* of more it is seen which are the same by names */
+	size_t most_roots; /* of the tree: beyond this it is checked whether their forks were met */
+	size_t most_nodes; /* beyond this it is checked which are the same by names */
 	struct tw_segments segments;
 	struct tw_cct_steps steps;
 	struct tw_by_fragment fragments; /* cct_walk.c's */
@@ -29,7 +30,7 @@ struct tw_cct_state {
 	uint32_t pid;
 	uint64_t next_insn; /* of the thread: the number of the one that the next batch begins with, if no code was left out */
 	int was_out;        /* code was left out before what follows */
-	uint32_t step;      /* that was the last thing to happen; TW_CCT_STEP_NONE: something else was */
+	uint32_t step;      /* the last thing that happened; TW_CCT_STEP_NONE: something else */
 	/* How the next block is reached. */
 	uint32_t segment;  /* that ended; TW_SEGMENT_NONE: a block that was taken by itself, */
 	uint32_t last;     /* the number of that; TW_CONTEXT_NONE with TW_SEGMENT_NONE: what follows is a beginning */
@@ -45,17 +46,20 @@ struct tw_cct_state {
 
 /* ---- cct_state.c ---- */
 
-/* Nothing is known of the calls that are open from here on. */
+/* Nothing is known of the open calls from here on. */
 void tw_cct_forget(struct tw_cct_state *s);
 
-/* What was counted goes to the tree, and what forked processes have inherited is looked for where that may be found by now. No stack is followed. 0 or an error. */
+/*
+ * Moves counts to the tree, and looks up what forked processes have inherited, if that can be found by now. No stack
+ * is followed. 0 or an error.
+ */
 int tw_cct_settle(struct tw_cct_state *s);
 int tw_cct_has_many_roots(const struct tw_cct_state *s);
 
-/* The tree has many nodes: call sites of one function are not told apart any longer. 0 or an error. */
+/* The tree has many nodes: call sites within one function are no longer distinguished. 0 or an error. */
 int tw_cct_shrink(struct tw_cct_state *s);
 
-/* So many nodes are no burden. While the program runs, names must be opened once more for less than that. */
+/* Up to this many nodes are no burden. While the program runs, names must be opened once more before reducing. */
 size_t tw_cct_least_many_nodes(const struct tw_cct_state *s);
 
 /* Those of the answer; NULL: no memory. */
@@ -66,7 +70,7 @@ struct tw_names *tw_cct_names(const struct tw_cct_state *s);
 int tw_cct_batch(void *state, const struct tw_batch *b);
 int tw_cct_take_event(struct tw_cct_state *s, const struct tw_event *e);
 
-/* The number of the block that ended; TW_CONTEXT_NONE: what follows is a beginning. */
+/* The number of the block that ended; TW_CONTEXT_NONE: what follows is a start. */
 static inline uint32_t tw_cct_last_block(const struct tw_cct_state *s)
 {
 	return s->segment == TW_SEGMENT_NONE ? s->last : tw_segment_last(&s->segments, &s->segments.items[s->segment]);
@@ -82,7 +86,7 @@ static inline int tw_cct_ends_with_call(const struct tw_cct_state *s)
 	return s->end == TW_END_CALL || s->end == TW_END_ICALL;
 }
 
-/* Whether the place on the stack of a block's return, call or neither is to be known. */
+/* Must the stack address be known for a return, a call, or neither at a block's end? */
 static inline int tw_cct_uses_stack(uint8_t end)
 {
 	return end == TW_END_RETURN || end == TW_END_CALL || end == TW_END_ICALL;

@@ -1,7 +1,9 @@
 /*
- * What calling contexts become where the program does again what it has done before. A *step* is a stretch that stays, run in a node; it knows which step came next, and the calls and returns in
- * it. So most stretches are followed by one look at what is next, one at the stack for each call and return, and one count. Only what is as usual is
- * followed so: a call from below all open ones, a return to the innermost. All else is left to who asks, nothing of it done.
+ * Memoization for calling contexts: what happens when the program repeats what it has done before. A *step* is a
+ * permanent stretch, run in a node; it knows which step came next, and the calls and returns in it. So most stretches
+ * cost one look at what is next, one at the stack for each call and return, and one count. Only usual cases are
+ * followed in this way: a call from below all open ones, a return to the innermost. Everything else is left to the
+ * caller, with nothing of it done.
  */
 #ifndef TW_CCT_STEPS_H
 #define TW_CCT_STEPS_H
@@ -21,7 +23,7 @@ struct tw_cct_turn {
 	uint64_t pc;      /* where it led */
 };
 
-/* How a stretch begins: by a call; with more references of the block before; or neither. */
+/* How a stretch starts: by a call; with more references of the previous block; or neither. */
 enum tw_cct_beginning { TW_CCT_BEGINS, TW_CCT_CALLED, TW_CCT_GOES_ON };
 
 /* A stretch has no more blocks that end. */
@@ -41,7 +43,7 @@ struct tw_cct_step {
 	uint8_t end;          /* enum tw_end of the block that ends it */
 	uint8_t ends_turned;  /* by a call or return */
 	uint8_t begins : 2;   /* enum tw_cct_beginning */
-	uint8_t has_more : 1; /* other steps came next, too: all of them are among the links */
+	uint8_t has_more : 1; /* other steps followed, too: all of them are among the links */
 };
 
 /* A step that is looked for. before: GOES_ON: the segment that goes on; else TW_SEGMENT_NONE, or if it is CALLED TW_SEGMENT_SLOW. */
@@ -74,20 +76,23 @@ struct tw_cct_at {
 	const uint64_t *addr; /* of the next stretch's first reference */
 };
 
-/* Follows up to n stretches from at->step on, which there is. Returns how many it was. */
+/* Follows up to n stretches from at->step on, which must exist. Returns how many. */
 size_t tw_cct_steps_follow(struct tw_cct_steps *s, struct tw_cct_stack *stack, const struct tw_stretch *const *stretches, size_t n,
                            struct tw_cct_at *at);
 
-/* The step like this one, which is made if it is not there; before: the segment that it goes on with. TW_CCT_STEP_NONE: no memory, or what is within it led elsewhere before. */
+/*
+ * The step with these properties, made if needed; before: the segment that it continues. TW_CCT_STEP_NONE: no memory,
+ * or its contents led elsewhere before.
+ */
 uint32_t tw_cct_steps_add(struct tw_cct_steps *s, const struct tw_cct_step *step, const struct tw_cct_turn *turns, uint32_t before);
 
-/* One step came after another, and what is between them was as usual. 0 or TW_ERR_MEMORY. */
+/* One step followed another, and everything between them was usual. 0 or TW_ERR_MEMORY. */
 int tw_cct_steps_link(struct tw_cct_steps *s, uint32_t from, const struct tw_stretch *stretch, uint32_t to);
 
 /* Moves what was counted to the counts of segments and the tree, and forgets all steps. 0 or TW_ERR_MEMORY. */
 int tw_cct_steps_settle(struct tw_cct_steps *s, struct tw_segments *segments, struct tw_contexts *c);
 
-/* The same, but the half of them that ran most is kept, or fewer; they have other numbers then. */
+/* The same, but the half of them that ran most is kept, or fewer; they are renumbered. */
 int tw_cct_steps_thin(struct tw_cct_steps *s, struct tw_segments *segments, struct tw_contexts *c);
 
 void tw_cct_steps_free(struct tw_cct_steps *s);

@@ -1,5 +1,5 @@
 /*
- * Vector clocks: how far each thread had come at some point, as far as another can know.
+ * Vector clocks: how far each thread had got at some point, as far as another can know.
  */
 #ifndef TW_CLOCKS_H
 #define TW_CLOCKS_H
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* By index of the thread; those behind `n` are 0. All zeros: nothing is known. */
+/* By index of the thread; those from `n` on are 0. All zeros: nothing is known. */
 struct tw_clocks {
 	uint32_t *of;
 	size_t n;

@@ -1,13 +1,15 @@
 /*
- * Calling contexts: which call led to which, by addresses alone, so that they can be followed while a program runs and nobody knows names yet; and at the end, by
- * names, the tree of functions that follows from them.
+ * Calling contexts: which call led to which, by addresses alone, so that they can be followed while a program runs
+ * and no names are known; and at the end, by names, the resulting tree of functions.
  *
- * A *node* is one place in the tree of calls: the call that a block made (its site) in another node, and where it led. What ran within a node is kept block by
- * block (a *part*): a jump from one function into another, a tail call, makes no node, but the function of its blocks tells it at the end.
+ * A *node* is one place in the tree of calls: the call that a block (its site) made in another node, and its target.
+ * What ran within a node is kept block by block (as *parts*): a jump from one function into another, a tail call,
+ * makes no node; at the end the function is determined from its blocks.
  *
- * Frames of the shadow stack are found again by the place where their return address stands. A return takes off the frame of its place; those above it were left by
- * longjmp, an exception, or a switch of stacks, and are put aside: a return from a place of theirs puts them back, as when a coroutine goes on. A call takes off
- * what stands at or below its own place on the stack. In recordings without references frames are found by their return addresses.
+ * Frames of the shadow stack are identified by the stack address of their return address. A return pops the frame of
+ * its address. Frames above it were left by longjmp, an exception, or a stack switch, and are put aside: a return
+ * from one of their addresses restores them, as when a coroutine continues. A call pops what is at or below its own
+ * stack address. In recordings without references frames are found by their return addresses.
  */
 #ifndef TW_CONTEXTS_H
 #define TW_CONTEXTS_H
@@ -25,22 +27,22 @@ struct tw_context_block {
 };
 
 struct tw_context_node {
-	uint32_t parent; /* TW_CONTEXT_NONE: a beginning, of a thread, of a signal handler, or after something that was not recorded */
-	uint32_t site;   /* block that made the call; of a beginning its root, TW_CONTEXT_NONE: it has none */
+	uint32_t parent; /* TW_CONTEXT_NONE: a start, of a thread, of a signal handler, or after something that was not recorded */
+	uint32_t site;   /* block that made the call; for a start its root, TW_CONTEXT_NONE: it has none */
 	uint32_t entry;  /* block that it led to */
 	uint64_t calls;
 };
 
 /*
- * What a forked process runs within calls that its parent made: a beginning, until it is known which calls those are (forks.h). From the parent's calls at the time of
- * the fork those are taken off that the child has returned from since.
+ * What a forked process runs within calls of its parent: a start, until it is known which calls those are (forks.h).
+ * From the parent's calls at the time of the fork those from which the child has returned since are removed.
  */
 struct tw_context_root {
 	uint32_t pid;    /* of the process */
 	uint32_t before; /* without references: what this root was before a return led to `back`; TW_CONTEXT_NONE: nothing has returned */
 	uint64_t tsc;    /* when the process began */
 	uint64_t back;
-	uint64_t slot;              /* with references: calls whose return addresses stand here or below have returned; 0: none */
+	uint64_t slot;              /* with references: calls whose return addresses are here or below have returned; 0: none */
 	uint32_t parent_pid, depth; /* depth: how many are before it, at most TW_CONTEXT_DEEPEST */
 };
 
@@ -74,7 +76,7 @@ struct tw_contexts {
 	struct tw_context_root *roots;
 	size_t n_blocks, blocks_room, n_nodes, nodes_room, n_parts, parts_room, n_roots, roots_room;
 	struct tw_context_index by_block, by_node, by_part, by_root;
-	uint32_t *joined; /* by block: the one that stands for it where it is a site (contexts_join.h) */
+	uint32_t *joined; /* by block: its representative as a site (contexts_join.h) */
 	size_t n_joined;  /* of blocks behind these: themselves */
 	uint32_t *united; /* likewise, where it is part of a node */
 	size_t n_united;
@@ -82,7 +84,10 @@ struct tw_contexts {
 
 enum { TW_CONTEXT_NONE = UINT32_MAX };
 
-/* The number of a block, a child (`parent` TW_CONTEXT_NONE: a beginning, `site` its root), a part, a root; it is made if it is not there. TW_CONTEXT_NONE: no memory. */
+/*
+ * The number of a block, a child (`parent` TW_CONTEXT_NONE: a start, `site` its root), a part, a root; made if
+ * needed. TW_CONTEXT_NONE: no memory.
+ */
 uint32_t tw_contexts_block(struct tw_contexts *c, uint32_t program, uint32_t thread, uint64_t pc);
 uint32_t tw_contexts_node(struct tw_contexts *c, uint32_t parent, uint32_t site, uint32_t entry);
 uint32_t tw_contexts_part(struct tw_contexts *c, uint32_t node, uint32_t block);
@@ -94,10 +99,10 @@ static inline uint32_t tw_contexts_united(const struct tw_contexts *c, uint32_t 
 	return block < c->n_united ? c->united[block] : block;
 }
 
-/* The part will be asked for soon: what that takes comes from memory meanwhile. */
+/* Prefetches a part that will be needed soon. */
 void tw_contexts_expect_part(const struct tw_contexts *c, uint32_t node, uint32_t block);
 
-/* Where things of one tree are in another, by their numbers; block, root NULL: they have the same there. */
+/* Numbers of one tree's items in another; block, root NULL: they are the same there. */
 struct tw_context_maps {
 	uint32_t *block, *node, *root;
 };
@@ -113,8 +118,8 @@ uint32_t tw_contexts_copy_node(struct tw_contexts *c, const struct tw_contexts *
 uint32_t tw_contexts_copy_root(struct tw_contexts *c, const struct tw_contexts *from, uint32_t root);
 
 /*
- * Asks for each beginning that has a root which node it is: `ask` sets *node to one of `to`, or leaves it. What ran in the beginning then ran in that node. Numbers of
- * blocks stay, others do not. 0 or an error.
+ * Asks for each start that has a root which node it is: `ask` sets *node to one of `to`, or leaves it. What ran in
+ * the start then ran in that node. Numbers of blocks stay, others do not. 0 or an error.
  */
 typedef int tw_contexts_ask(void *context, struct tw_contexts *to, const struct tw_contexts *c, const struct tw_context_node *beginning,
                             uint32_t *node);

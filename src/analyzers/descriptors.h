@@ -1,9 +1,11 @@
 /*
- * Which descriptors threads hand data over by: pipes, sockets, eventfds, and timers that have one. What a write gives, a read of the same channel gets.
+ * Descriptors by which threads exchange data: pipes, sockets, eventfds, and timer descriptors. What a write puts in,
+ * a read of the same channel gets.
  *
- * It also tells memfds apart, which all may have one name.
+ * It also distinguishes memfds, which may all have the same name.
  *
- * The system calls tell what a descriptor is. Each eventfd and timer is a channel of its own. All pipes of a program are one, and all its sockets: which two ends belong together is not recorded.
+ * System calls tell what a descriptor is. Each eventfd and timer is a channel of its own. All pipes of a program are
+ * one channel, and so are all its sockets: which two ends belong together is not recorded.
  */
 #ifndef TW_DESCRIPTORS_H
 #define TW_DESCRIPTORS_H
@@ -13,7 +15,7 @@
 #include <trackway/event.h>
 
 enum {
-	TW_CHANNEL_UNKNOWN, /* its making was not seen: what is not input, output and errors of the process counts as a pipe */
+	TW_CHANNEL_UNKNOWN, /* its creation was not seen: counts as a pipe unless it is standard input, output or error */
 	TW_CHANNEL_NONE,    /* a file, or what else hands nothing over */
 	TW_CHANNEL_PIPES,
 	TW_CHANNEL_SOCKETS,

@@ -1,9 +1,11 @@
 /*
- * Who accessed each byte of memory last, in the sense of FastTrack (Flanagan and Freund, PLDI 2009): for each line of 64 bytes the accesses that a later one could still race with. An access
- * is an epoch: a thread, and that thread's own clock. One that another thread's clocks know of happened before.
+ * The last accesses to each byte of memory, as in FastTrack (Flanagan and Freund, PLDI 2009): for each line of 64
+ * bytes the accesses with which a later one could still race. An access is an epoch: a thread, and that thread's own
+ * clock. An access that another thread's clocks include happened before.
  *
- * An access is dropped, for the bytes they have in common, when a later one stands for it: whatever races with the dropped one later races with that too. What one instruction accesses of a
- * line in one epoch is one access. So mostly a line has one or a few.
+ * An access is dropped, for the bytes they have in common, when a later one subsumes it: whatever races with the
+ * dropped one later also races with that. All accesses of one instruction to a line in one epoch count as one. So
+ * usually a line has one or a few.
  */
 #ifndef TW_EPOCHS_H
 #define TW_EPOCHS_H
@@ -41,7 +43,10 @@ struct tw_epoch_page {
 	uint64_t key; /* tw_page_key */
 };
 
-/* Bytes of a line that the thread of an access has read and written in the access's epoch, with the same locks, by accesses that are atomic if it is: the same again adds nothing. */
+/*
+ * Bytes of a line that the thread of an access has read and written in the access's epoch, with the same locks, by
+ * accesses that are atomic if it is: repeating these adds nothing.
+ */
 struct tw_epoch_seen {
 	uint64_t read, written; /* what was written counts as read */
 };
@@ -51,7 +56,7 @@ static inline uint64_t tw_epoch_number(size_t thread, uint32_t clock)
 	return (uint64_t)(thread + 1) << 32 | clock;
 }
 
-/* Memory for the accesses of lines, which grow to twice as many now and then: pieces of it lie side by side, on huge pages where there are many. */
+/* Memory for the accesses of lines, whose capacity doubles now and then: blocks are side by side, on huge pages if there are many. */
 enum { TW_EPOCH_ROOMS = 11 };
 struct tw_epoch_rooms {
 	struct tw_epoch_access *unused[TW_EPOCH_ROOMS]; /* for 2, 4, 8... accesses; the first word of each leads to the next */
@@ -80,8 +85,9 @@ struct tw_epoch {
 struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t program, uint64_t addr);
 
 /*
- * Adds an access. Calls race() for each earlier one that is not known to `clocks`, of another thread, on common bytes, one of the two a write, and not both atomic.
- * *seen: with this one. 0, TW_ERR_MEMORY, or what race() returned.
+ * Adds an access. Calls race() for each earlier one that `clocks` does not include, of another thread, on common
+ * bytes, one of the two a write, and not both atomic. *seen: with this one. 0, TW_ERR_MEMORY, or what race()
+ * returned.
  */
 int tw_epoch_add(struct tw_epoch *s, struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks,
                  struct tw_epoch_seen *seen,

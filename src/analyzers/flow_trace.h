@@ -1,9 +1,10 @@
 /*
- * Control flow in a form that two recordings of one program can be compared in, wherever their files were mapped.
+ * Control flow in a form in which two recordings of one program can be compared, wherever their files were mapped.
  *
- * A *run* is what executes from where a jump, call or return led to up to the next one: so it does not matter where fragments and buffers cut blocks. An instruction is
- * known by its file's name and its address in it, in one number (a hash). Of each thread and each file (the one that a run begins in) the sequence of runs is kept as a
- * hash of all so far, at each TW_FLOW_STEP runs; and, for all, edges and instructions are counted.
+ * A *run* is what executes from the target of a jump, call or return up to the next one: so it does not matter where
+ * fragments and buffers cut blocks. An instruction is identified by its file's name and its address in it, in one
+ * number (a hash). For each thread and each file (the one in which a run starts) a hash of the sequence of runs so
+ * far is kept, at every TW_FLOW_STEP runs; in total, edges and instructions are counted.
  */
 #ifndef TW_FLOW_TRACE_H
 #define TW_FLOW_TRACE_H
@@ -30,7 +31,7 @@ struct tw_flow_wanted {
 	size_t n, room;
 };
 
-/* What is to be looked at, and what all states of it share. */
+/* What to look at, shared by all states. */
 struct tw_flow_source {
 	const struct tw_recording *recording;
 	struct tw_names *names;
@@ -53,7 +54,7 @@ struct tw_flow_trace {
 	/* Of the thread that is looked at. */
 	int follows; /* 1: a batch has been seen */
 	uint32_t thread, image;
-	uint64_t next; /* instructions of the thread so far: a batch that begins elsewhere has a hole before it */
+	uint64_t next; /* instructions of the thread so far: a batch that starts elsewhere has a gap before it */
 	uint64_t start, file,
 	    insn;      /* of the run: its first instruction (0: it begins with the next block), its file, instructions before it */
 	uint64_t last; /* the instruction that jumped; 0: none */

@@ -1,7 +1,8 @@
 /*
- * Blocks of memory that were allocated, and to which of them an address belongs: the live ones, and those that were freed and whose memory nobody has been given since.
+ * Allocated blocks of memory, and to which of them an address belongs: live ones, and freed ones whose memory has not
+ * been reallocated since.
  *
- * What belongs to whom is kept for each 8 bytes, or for a page that is all of one block's. Processes have their own.
+ * Ownership is recorded for each 8 bytes, or for a page that belongs entirely to one block. Processes are separate.
  */
 #ifndef TW_HEAP_BLOCKS_H
 #define TW_HEAP_BLOCKS_H
@@ -11,11 +12,11 @@
 
 struct tw_heap_block {
 	uint64_t addr, bytes, serial; /* serial: from 1, of all that were ever allocated */
-	uint64_t usable;              /* bytes that may be used: more than it was asked for where the program has asked how many that is */
+	uint64_t usable;              /* usable bytes: more than requested if the program has asked for the usable size */
 	uint64_t born, died;          /* times */
 	uint32_t process, site, path, free_path, free_thread;
 	uint32_t thread;
-	uint64_t units;    /* of 8 bytes that are still its own; 0: nothing knows it any more, and its number is used again */
+	uint64_t units;    /* of 8 bytes that are still its own; 0: nothing refers to it any more, and its number is reused */
 	uint64_t *is_read; /* a bit for each byte; NULL: none was read */
 	uint8_t live;
 };
@@ -37,16 +38,16 @@ struct tw_heap_blocks {
 	} recent[256]; /* of pages asked for, by their lowest bits; key 0: none */
 };
 
-/* A live block. What was freed there before is forgotten as far as it is covered. Its number; 0: no memory. `bytes` 0 counts as 1. */
+/* Adds a live block. Freed blocks are forgotten as far as it covers them. Its number; 0: no memory. `bytes` 0 counts as 1. */
 uint32_t tw_heap_blocks_add(struct tw_heap_blocks *b, uint32_t process, uint64_t addr, uint64_t bytes);
 
-/* So many bytes of a live block may be used, not less than before. 0 or TW_ERR_MEMORY. */
+/* This many bytes of a live block are usable, not less than before. 0 or TW_ERR_MEMORY. */
 int tw_heap_blocks_widen(struct tw_heap_blocks *b, uint32_t number, uint64_t usable);
 
 /* The block that the 8 bytes at addr belong to; 0: none. */
 uint32_t tw_heap_blocks_at(struct tw_heap_blocks *b, uint32_t process, uint64_t addr);
 
-/* Memory that is mapped there is new: blocks that were freed have none of it any more. 0 or TW_ERR_MEMORY. */
+/* Memory is newly mapped there: freed blocks no longer own any of it. 0 or TW_ERR_MEMORY. */
 int tw_heap_blocks_forget(struct tw_heap_blocks *b, uint32_t process, uint64_t start, uint64_t end);
 
 /* Whether there are blocks on the page of addr. */

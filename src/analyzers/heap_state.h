@@ -1,5 +1,6 @@
 /*
- * heap: what its parts share. heap.c follows blocks from call to call and prints; heap_access.c looks at accesses.
+ * heap: the state shared by its parts. heap.c follows blocks from call to call and prints; heap_access.c checks
+ * accesses.
  */
 #ifndef TW_HEAP_STATE_H
 #define TW_HEAP_STATE_H
@@ -16,7 +17,7 @@ struct tw_heap_site {
 	uint32_t path;
 	uint64_t blocks, bytes, freed, life; /* life: sum, of those that were freed */
 	uint64_t live, live_blocks;
-	uint64_t at_peak, peak_blocks, peak; /* when there was most in all; `peak`: number of the peak that these are of */
+	uint64_t at_peak, peak_blocks, peak; /* at the time of the maximum total; `peak`: the number of that peak */
 	uint64_t unread, unread_blocks;      /* bytes; blocks of which not one was read */
 };
 
@@ -29,13 +30,13 @@ struct tw_heap_error {
 	uint32_t size;
 	uint8_t kind, type;
 	uint8_t is_given;     /* by a function of the C library, at one place or another in it */
-	const char *function; /* a call of it did it: a buffer of the kernel's, a free; NULL: an access at pc */
+	const char *function; /* the call that did it: a buffer of the kernel's, a free; NULL: an access at pc */
 	uint64_t times;
 };
 
 struct tw_heap_thread {
 	int known;
-	int is_whole; /* of the one that a program began with: all that it allocates is seen */
+	int is_whole; /* the program started with it: all its allocations were seen */
 	uint32_t program, image;
 	struct tw_calling calling;
 	struct tw_callpath path;
@@ -47,7 +48,7 @@ struct tw_heap_thread {
 		uint64_t start, end;
 		uint64_t reached;   /* from the block on all was read up to there */
 		uint64_t looked;    /* likewise by code that has gone on: it has not found there what it looks for */
-	} touched[TW_HEAP_TOUCHED]; /* live blocks that a function of the C library has read last, for the call that is open */
+	} touched[TW_HEAP_TOUCHED]; /* live blocks that a C library function has read last, for the open call */
 	unsigned n_touched;         /* all that it has read */
 };
 
@@ -86,14 +87,14 @@ struct tw_heap_error tw_heap_error_of(struct tw_heap_state *s, struct tw_heap_th
 /* It is one. 0 or TW_ERR_MEMORY, as all that follows. */
 int tw_heap_tell(struct tw_heap_state *s, const struct tw_heap_error *e);
 
-/* The references of a block of code, on whose behalf `owner` says; within an allocator nothing is looked at. */
+/* The references of a block of code, on whose behalf `owner` says; nothing is checked within an allocator. */
 int tw_heap_access(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, enum tw_code_owner owner, const struct tw_ref *refs,
                    size_t n);
 
 /* What the kernel reads and fills for a call. */
 int tw_heap_take_buffers(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, const struct tw_calling_step *step);
 
-/* The thread has come to its next time: what looked wrong and still does is told. */
+/* The thread has reached its next event with a time: reports what looked wrong and still does. */
 int tw_heap_look_again(struct tw_heap_state *s, struct tw_heap_thread *t);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * What threads have learned by locks, conditions and the like, from threads that had read an atomic variable before: for who asks afterwards what else the atomic variables may have told
- * (race_possible.c). Clocks are those of vector clocks, by whose they are.
+ * What threads have learned through locks, conditions and the like from threads that had read an atomic variable
+ * before: to determine later what else the atomic variables may have passed on (race_possible.c). Clocks are vector
+ * clocks, by owner.
  */
 #ifndef TW_HEARD_H
 #define TW_HEARD_H
@@ -33,7 +34,10 @@ static inline void tw_heard_read(struct tw_heard *l, size_t who, uint32_t clock)
 		l->read_since[who] = clock + 1;
 }
 
-/* `who`, which knows `clocks`, learns what `from` knows; it is to count from `clock` on. Returns whether any of that is kept, or TW_ERR_MEMORY. */
+/*
+ * `who`, which knows `clocks`, learns what `from` knows; it counts from `clock` on. Returns whether any of that is
+ * kept, or TW_ERR_MEMORY.
+ */
 int tw_heard_note(struct tw_heard *l, size_t who, uint32_t clock, const struct tw_clocks *clocks, const struct tw_clocks *from);
 
 #endif

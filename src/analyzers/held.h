@@ -1,6 +1,7 @@
 /*
- * Locks that a thread holds, by the calls that take and give them: mutexes, spin locks, rwlocks, OpenMP's locks and critical sections. A lock is known by its address. One that is taken
- * again by who holds it is given when it has been given as often.
+ * Locks that a thread holds, from the calls that take and release them: mutexes, spin locks, rwlocks, OpenMP's locks
+ * and critical sections. A lock is identified by its address. A lock that its holder takes again is released when it
+ * has been released as often.
  */
 #ifndef TW_HELD_H
 #define TW_HELD_H

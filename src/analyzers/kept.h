@@ -1,6 +1,6 @@
 /*
- * What is kept of each stretch that stays (tw_stretch.number): how often it was there, and something of the user's. What all executions of a stretch have in common is
- * so counted once, when it is asked for, and while batches come there is one addition to make for it.
+ * Data kept for each permanent stretch (tw_stretch.number): how often it ran, and an item of the user's. So what all
+ * its executions have in common is counted once, on demand, and each occurrence in a batch costs one addition.
  */
 #ifndef TW_KEPT_STRETCHES_H
 #define TW_KEPT_STRETCHES_H
@@ -20,7 +20,7 @@ struct tw_kept_stretches {
 	size_t room;
 };
 
-/* That of a number beyond those there is room for. NULL: no memory. */
+/* The item of a number beyond the present room. NULL: no memory. */
 struct tw_kept_stretch *tw_kept_stretches_more(struct tw_kept_stretches *k, const struct tw_stretch *s);
 
 /* The item of a stretch that has a number; its `stretch` is NULL at first. NULL: no memory. */

@@ -1,5 +1,6 @@
 /*
- * What memory that is no file's is used for: stacks, which lie around a stack pointer, and heaps, which lie below an end that brk(2) set. As far as it was touched.
+ * The use of memory that belongs to no file: stacks, which lie around a stack pointer, and heaps, which lie below an
+ * end set by brk(2). As far as it was touched.
  */
 #ifndef TW_KINDS_H
 #define TW_KINDS_H

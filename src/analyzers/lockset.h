@@ -1,5 +1,6 @@
 /*
- * Sets of locks, numbered: what a thread held at an access. Number 0 is the empty set; where there are more than 65,535 sets, others are number 0 too.
+ * Sets of locks, numbered: what a thread held at an access. Number 0 is the empty set; beyond 65,535 sets, further
+ * ones get number 0 too.
  */
 #ifndef TW_LOCKSET_H
 #define TW_LOCKSET_H

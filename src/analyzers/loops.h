@@ -1,10 +1,12 @@
 /*
- * The loops that a thread is in, and in which iteration: from the blocks that it executes.
+ * The loops that a thread is in, and their current iteration: derived from the blocks that it executes.
  *
- * A loop reaches from its header, where a backward jump leads to, to the end of the last block that jumps there. A thread enters it where it comes into that stretch of code, begins another
- * iteration where it comes again to where it entered, or comes to the header twice without that, and leaves it where it executes, in the same function, what lies
- * outside. (Compilers let loops begin in the middle: what jumps back is then not where they begin.) What is called from a loop is part of it: calls and returns
- * are counted, which is their depth. A longjmp makes that wrong for the loops that it leaves, which are then left late.
+ * A loop extends from its header, the target of a backward jump, to the end of the last block that jumps there. A
+ * thread enters it when it enters that range of code; it starts another iteration when it returns to the place where
+ * it entered, or reaches the header twice without that; and it leaves it when it executes code outside it in the same
+ * function. (Compilers let loops start in the middle: the target of the backward jump is then not where they start.)
+ * What is called from a loop is part of it: calls and returns are counted, which gives their depth. After a longjmp
+ * the depth is wrong for the loops that it leaves, which are then left late.
  *
  * Times are numbers of instructions of the thread.
  */
@@ -14,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Distances of so many iterations or more are not told apart. */
+/* Distances of this many iterations or more are not distinguished. */
 enum { TW_LOOP_STARTS = 64 };
 
 /* A loop of the code, and what threads did in it. */
@@ -58,8 +60,9 @@ int tw_loops_block(struct tw_loops *l, struct tw_loop *all, const struct tw_loop
 void tw_loops_finish(struct tw_loops *l, struct tw_loop *all, uint64_t time);
 
 /*
- * Something happens now that depends on what happened at time `before`: which loop carries that, by its place in l->active, and over how many iterations. -1: none does, as
- * both are in the same iteration of all loops that both are in.
+ * Something happens now that depends on what happened at time `before`: which loop carries that, by its place in
+ * l->active, and over how many iterations. -1: none does, as both are in the same iteration of all loops that they
+ * share.
  */
 int64_t tw_loops_carrier(const struct tw_loops *l, uint64_t before, uint64_t *distance);
 

@@ -1,8 +1,10 @@
 /*
- * Counts by data object: by the variable that an address is of, or the file that is mapped there, or the kind of memory (kinds.h).
+ * Counts by data object: by the variable that contains an address, or the file mapped there, or the kind of memory
+ * (kinds.h).
  *
- * What a page is, is asked of the names when it is met first, and what a line of a file's page is likewise: of one variable, of several, of none. So that is not asked
- * again for each access, and an analyzer that uses this needs names (TW_NEEDS_NAMES).
+ * Names are asked about a page when it is first met, and about a line of a file's page likewise: whether it belongs
+ * to one variable, several, or none. So they are not asked again for each access; an analyzer that uses this needs
+ * names (TW_NEEDS_NAMES).
  */
 #ifndef TW_OBJECTS_H
 #define TW_OBJECTS_H
@@ -29,14 +31,17 @@ struct tw_objects {
 
 /* One object, or what has no name, in one module. */
 struct tw_object {
-	const char *name, *module; /* as the names have them; of no file: the kind, and "" */
+	const char *name, *module; /* as in the names; for memory of no file: the kind, and "" */
 	uint64_t count[TW_OBJECT_COUNTS];
 };
 
-/* The counts of what is at an address of a program (tw_process_program); its kinds go by the same. Valid until the next call. NULL: no memory. */
+/*
+ * The counts of the object at an address of a program (tw_process_program); its kinds use the same numbers. Valid
+ * until the next call. NULL: no memory.
+ */
 uint64_t *tw_objects_at(struct tw_objects *o, uint32_t program, uint64_t address);
 
-/* All objects, those first that have most of count number `by`. The caller frees *out. 0 or TW_ERR_MEMORY. */
+/* All objects, those with most of count number `by` first. The caller frees *out. 0 or TW_ERR_MEMORY. */
 int tw_objects_list(struct tw_objects *o, unsigned by, struct tw_object **out, size_t *n);
 
 void tw_objects_free(struct tw_objects *o);

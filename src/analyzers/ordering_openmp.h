@@ -1,5 +1,6 @@
 /*
- * OpenMP's threads (ordering.h): regions, their barriers, tasks. Functions return 0 or TW_ERR_MEMORY unless something else is said.
+ * OpenMP's threads (ordering.h): regions, their barriers, tasks. Functions return 0 or TW_ERR_MEMORY unless stated
+ * otherwise.
  */
 #ifndef TW_ORDERING_OPENMP_H
 #define TW_ORDERING_OPENMP_H
@@ -14,13 +15,13 @@ size_t tw_ordering_runner(const struct tw_ordering *o, size_t who);
 const struct tw_ordering_frame *tw_ordering_deferred(const struct tw_ordering_thread *t);
 int tw_ordering_reduces(const struct tw_ordering *o, const struct tw_ordering_frame *f);
 
-/* A call of one of libgomp's entries begins, or has ended; of others nothing comes. */
+/* A call of one of libgomp's entry points starts, or has ended; others are ignored. */
 int tw_ordering_enter_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step);
 int tw_ordering_leave_openmp(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step);
 
 /*
- * The library's code has come to the program's at pc, with so many calls open: perhaps a region or task begins. *waits: it is one that nobody has begun yet, so the thread that does has to be
- * replayed first.
+ * The library's code has reached the program's at pc, with this many open calls: a region or task may start. *waits:
+ * nobody has started it yet, so the thread that does must be replayed first.
  */
 int tw_ordering_comes(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t pc, size_t depth, int *waits);
 
@@ -37,14 +38,14 @@ static inline void tw_ordering_reads_all(struct tw_ordering_thread *t, const uin
 		tw_ordering_reads(t, addr[i]);
 }
 
-/* Is the region or task that the library called last over, now that so many calls are open? */
+/* Is the region or task that the library called last over, now that this many calls are open? */
 static inline int tw_ordering_has_ended(const struct tw_ordering_thread *t, size_t depth)
 {
 	const struct tw_ordering_frame *f = t->n_frames ? &t->frames[t->n_frames - 1] : NULL;
 	return f && f->depth != SIZE_MAX && depth < f->depth;
 }
 
-/* The library's code runs, with so many calls open: perhaps one has ended. */
+/* The library's code runs, with this many open calls: a region or task may have ended. */
 int tw_ordering_goes(struct tw_ordering *o, struct tw_ordering_thread *t, size_t depth);
 
 #endif

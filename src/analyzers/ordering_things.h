@@ -1,7 +1,8 @@
 /*
- * What orders threads (ordering.h), its lowest part: the threads with their clocks, the things that they give over, and atomic variables, which may be read early.
+ * What orders threads (ordering.h), the lowest part: threads with their clocks, the things that they pass to each
+ * other, and atomic variables, which may be read early.
  *
- * Functions return 0 or TW_ERR_MEMORY unless something else is said.
+ * Functions return 0 or TW_ERR_MEMORY unless stated otherwise.
  */
 #ifndef TW_ORDERING_THINGS_H
 #define TW_ORDERING_THINGS_H
@@ -28,19 +29,19 @@ enum tw_ordering_role {
 
 enum { TW_ORDERING_PHASES = 4 };
 
-/* Something that threads give over: a lock, a condition, an atomic variable... */
+/* Something that threads pass to each other: a lock, a condition, an atomic variable... */
 struct tw_ordering_thing {
 	uint64_t addr;
 	uint32_t program;
 	uint8_t role, used;
-	uint64_t count, arrived; /* barrier; of a semaphore `count` tells how many of those that it was made with are left */
+	uint64_t count, arrived; /* barrier; for a semaphore `count` is the rest of its initial value */
 	uint64_t phase_of[2];    /* barrier: which time `phases` are of, and 1 */
 	uint64_t releases;       /* of an atomic variable: so often it was written */
-	size_t writer;           /* of an atomic variable: index and 1 of the thread that wrote it last; 0: none did */
+	size_t writer;           /* of an atomic variable: 1 + index of the thread that wrote it last; 0: none */
 	struct tw_clocks clocks, phases[2];
 };
 
-/* The threads of a parallel region; number 0 stands for all that run outside of one. */
+/* The threads of a parallel region; number 0 stands for all that run outside any region. */
 struct tw_ordering_team {
 	uint64_t function;
 	uint32_t program;
@@ -67,7 +68,7 @@ struct tw_ordering_task {
 
 enum tw_ordering_depend { TW_ORDERING_OUT, TW_ORDERING_MUTEX, TW_ORDERING_IN, TW_ORDERING_DEPENDS };
 
-/* What tasks depend on: an address, and what those know that have ended and write, exclude others, or read. */
+/* What tasks depend on: an address, and the knowledge of ended tasks that write, exclude others, or read. */
 struct tw_ordering_place {
 	uint64_t addr;
 	struct tw_clocks by[TW_ORDERING_DEPENDS];
@@ -77,14 +78,14 @@ struct tw_ordering_place {
 struct tw_ordering_maker {
 	uint32_t uses; /* 0: the place is free */
 	struct tw_clocks children;
-	struct tw_clocks depending, unknown; /* of these, those that depend on something, and on what is not known */
+	struct tw_clocks depending, unknown; /* of these, those with dependences, and those with unknown ones */
 	struct tw_ordering_place *places;
 	size_t n_places, places_room;
 };
 
 /* A task that was made and has not ended. */
 struct tw_ordering_made {
-	uint64_t function, block, bytes; /* block: where the library keeps it; 0: it does not, or that is not known yet */
+	uint64_t function, block, bytes; /* block: where the library keeps it; 0: it does not, or not known yet */
 	uint32_t program, team, maker;   /* maker: 0: the place is free */
 	int runs;
 	struct tw_clocks made;
@@ -118,11 +119,11 @@ struct tw_ordering_frame {
 
 enum { TW_ORDERING_ONCE = 4 };
 enum { TW_ORDERING_TASK_CLOCKS = 8 }; /* of a thread, for the tasks that it runs */
-enum { TW_ORDERING_READ = 32 };       /* so many addresses are kept of those that libgomp accessed last */
+enum { TW_ORDERING_READ = 32 };       /* number of addresses kept of those that libgomp accessed last */
 
 struct tw_ordering_thread {
 	size_t index;
-	size_t who;                     /* whose clock `clock` is: its index, or that of the task that it runs */
+	size_t who;                     /* owner of the clock `clock`: its index, or that of the task that it runs */
 	uint32_t process, tid, program; /* program: tw_process_program */
 	struct tw_clocks clocks;
 	uint32_t clock;                  /* its own */
@@ -130,10 +131,10 @@ struct tw_ordering_thread {
 	struct tw_clocks at_create;      /* as it is about to make a thread... */
 	int creates;                     /* ... which it does */
 	int has_begun;                   /* its beginning was told */
-	uint32_t signal;                 /* that has come, and whose time comes with the next keyframe; 0: none */
+	uint32_t signal;                 /* a signal that has arrived, and whose time comes with the next keyframe; 0: none */
 	int uses_kernel;                 /* file locks and the like */
-	uint64_t fs;                     /* where its thread-local storage is: its name in pthreads; 0: not known */
-	uint64_t once[TW_ORDERING_ONCE]; /* controls of what it may run once now, one within the other; 0: none */
+	uint64_t fs;                     /* address of its thread-local storage: its pthread_t; 0: not known */
+	uint64_t once[TW_ORDERING_ONCE]; /* controls of what it may be running once now, nested; 0: none */
 	uint64_t arrived;                /* barrier: which time of it */
 	int ended;
 	struct tw_ordering_frame *frames;
@@ -152,7 +153,7 @@ struct tw_ordering_birth {
 	struct tw_clocks clocks;
 };
 
-/* A thread has read an atomic variable before all could be looked at that may have been written there: what it read may be newer. */
+/* A thread has read an atomic variable before everything that may have been written there was looked at: what it read may be newer. */
 struct tw_ordering_early {
 	size_t reader, who;
 	uint32_t program, clock; /* clock: of the thread, until it read */
@@ -190,7 +191,7 @@ int tw_ordering_advance(struct tw_ordering_thread *t);
 int tw_ordering_release(struct tw_ordering_thread *t, struct tw_clocks *to);
 int tw_ordering_acquire(struct tw_ordering_thread *t, const struct tw_clocks *from);
 
-/* The thing of this role at an address, which is made if it is new. NULL: no memory. Valid until another is asked for. */
+/* The thing with this role at an address, made if needed. NULL: no memory. Valid until another is asked for. */
 struct tw_ordering_thing *tw_ordering_thing(struct tw_ordering *o, uint32_t program, uint64_t addr, enum tw_ordering_role role);
 
 int tw_ordering_release_to(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr, enum tw_ordering_role role);
@@ -210,14 +211,17 @@ int tw_ordering_atomic(struct tw_ordering *o, struct tw_ordering_thread *t, uint
 /* The thread writes it without giving anything by that. */
 int tw_ordering_atomic_counts(struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr);
 
-/* The thread is about to read it early. Until that is settled, who writes there tells those, too, that know what the thread did since: unless the writer is one of them. */
+/*
+ * The thread is about to read it early. Until that is settled, a write there also informs threads that know what the
+ * thread did since, unless the writer is one of them.
+ */
 int tw_ordering_read_early(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t addr);
 void tw_ordering_settle(struct tw_ordering *o, const struct tw_ordering_thread *t);
 
-/* Would the thread learn something if it read the atomic variable? */
+/* Would the thread learn anything by reading the atomic variable? */
 int tw_ordering_atomic_tells(const struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t addr);
 
-/* How often the atomic variable has been written, and who did it last: index and 1, or 0. */
+/* How often the atomic variable has been written, and who wrote it last: 1 + index, or 0. */
 uint64_t tw_ordering_atomic_writes(const struct tw_ordering *o, uint32_t program, uint64_t addr);
 size_t tw_ordering_atomic_writer(const struct tw_ordering *o, uint32_t program, uint64_t addr);
 

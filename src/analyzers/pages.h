@@ -1,8 +1,9 @@
 /*
- * The pages that were touched, and which of their lines: a table of pages, by process. A line is 64 bytes, a page 4096.
+ * Touched pages, and which of their lines: a table of pages, by process. A line is 64 bytes, a page 4096.
  *
- * Lines are touched in windows, which are numbered in the order in which they come. Of each line the table keeps the first window that touched it, and of each page
- * what the newest window touched, so that what is new in a window and what it works with can be told.
+ * Lines are touched in windows, which are numbered in order. For each line the table keeps the first window that
+ * touched it, and for each page what the newest window touched. This tells what is new in a window, and its working
+ * set.
  */
 #ifndef TW_PAGES_H
 #define TW_PAGES_H
@@ -54,12 +55,12 @@ int tw_pages_touch(struct tw_pages *p, uint64_t key, uint64_t lines, uint32_t wi
 struct tw_page *tw_pages_find(const struct tw_pages *p, uint64_t key);
 
 /*
- * Adds the pages of a later table, whose window number 0 is `base` here. Its windows are newer than all here, but for its window 0, which may be the newest one here.
- * 0 or TW_ERR_MEMORY.
+ * Adds the pages of a later table, whose window number 0 is `base` here. Its windows are newer than all here, except
+ * its window 0, which may be the newest one here. 0 or TW_ERR_MEMORY.
  */
 int tw_pages_merge(struct tw_pages *p, const struct tw_pages *later, uint32_t base);
 
-/* As bytes, and back into an empty table; there are so many windows (analyze/packed.h). */
+/* As bytes, and back into an empty table with this many windows (analyze/packed.h). */
 int tw_pages_pack(const struct tw_pages *p, FILE *to);
 int tw_pages_unpack(struct tw_pages *p, size_t n_windows, FILE *from);
 

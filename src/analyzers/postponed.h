@@ -1,21 +1,22 @@
 /*
- * What a thread did and that is not looked at yet, since another thread's part, which came before, is still to come: copies of batches.
+ * What a thread did and that is postponed, since another thread's part, which came before, has not arrived yet:
+ * copies of batches.
  *
- * A loop that waits makes the same accesses again and again: of turns that are alike, and write
- * nothing that counts, two are kept.
+ * A spinning loop makes the same accesses again and again: of equal iterations that write nothing relevant, two are
+ * kept.
  */
 #ifndef TW_POSTPONED_H
 #define TW_POSTPONED_H
 
 #include <trackway/analyzer.h>
 
-/* A write, in a part that is postponed, that other threads may wait for. */
+/* A write, in a postponed part, that other threads may wait for. */
 struct tw_postponed_write {
 	uint64_t addr;
 	size_t ref; /* index in the part */
 };
 
-/* A part of a thread's life, written out: as in a batch, or kept. */
+/* A part of a thread's execution, expanded: as in a batch, or kept. */
 struct tw_part {
 	const struct tw_block_run *blocks;
 	const struct tw_ref *refs;
@@ -25,8 +26,8 @@ struct tw_part {
 	size_t ref;                        /* ... of the block's references */
 	struct tw_postponed_write *writes; /* those of `wanted`, in their order */
 	size_t n_writes, write;            /* write: the first that is still to come */
-	int closed;                        /* all that other threads did before it ended has been handed out */
-	uint64_t due;                      /* the time from which on that is so in any case; 0: not known */
+	int closed;                        /* everything that other threads did before it ended has been delivered */
+	uint64_t due;                      /* the time from which that holds in any case; 0: not known */
 };
 
 struct tw_part tw_part_of(const struct tw_batch *b);
@@ -62,7 +63,7 @@ struct tw_postponed_wanted {
 /* Keeps a copy of what is left of the part. 0 or TW_ERR_MEMORY. */
 int tw_postponed_add(struct tw_postponed *p, const struct tw_part *part, const struct tw_postponed_wanted *wanted);
 
-/* The first part has been looked at as far as its reference `ref`: writes before it are not to come any more. */
+/* The first part has been processed up to its reference `ref`: earlier writes will not come any more. */
 void tw_postponed_pass(struct tw_postponed *p, size_t ref);
 
 /* Writes to the address that are still to come. */
@@ -74,10 +75,10 @@ void tw_postponed_close(struct tw_postponed *p);
 /* ... will be at this time, at the latest. */
 void tw_postponed_close_at(struct tw_postponed *p, uint64_t due);
 
-/* It is this time: parts that are due are closed. *next: lowered to when the next one is. Was one closed? */
+/* It is this time: closes parts that are due. *next: lowered to the time at which the next one is. Was one closed? */
 int tw_postponed_close_due(struct tw_postponed *p, uint64_t now, uint64_t *next);
 
-/* The first part, to be looked at further; NULL: there is none. And it is done with. */
+/* The first part, for further processing; NULL: there is none. And it is finished. */
 struct tw_part *tw_postponed_first(const struct tw_postponed *p);
 void tw_postponed_drop(struct tw_postponed *p);
 void tw_postponed_free(struct tw_postponed *p);

@@ -1,6 +1,7 @@
 /*
- * Of each thread the lines of 64 bytes that it came to last, with the bytes there that it has read and written within its newest epoch and while it held the same locks, by accesses that are
- * not atomic: the same again adds nothing (epochs.h). It is a filter: what it does not have may have been seen all the same.
+ * For each thread the most recent lines of 64 bytes, with the bytes there that it has read and written within its
+ * newest epoch and while it held the same locks, by accesses that are not atomic: repeating these adds nothing
+ * (epochs.h). It is a filter: what it does not contain may nevertheless have been seen.
  */
 #ifndef TW_RACE_LINES_H
 #define TW_RACE_LINES_H
@@ -12,8 +13,8 @@ enum { TW_RACE_LINES = 16384, TW_RACE_LINE_BITS = 42 };
 /* All zeros has nothing. */
 struct tw_race_lines {
 	/*
-	 * By the lowest bits of a line's number: its number, and above it the generation; behind these as many with a bit for each byte that was read; and as many of those that were written, which count as
-	 * read. NULL: not made yet.
+	 * By the low bits of a line's number: its number, and above it the generation; then as many entries with a bit for
+	 * each byte read; and as many for bytes written, which count as read. NULL: not made yet.
 	 */
 	uint64_t *of;
 	uint64_t generation; /* lines of another one are of another epoch */
@@ -21,7 +22,7 @@ struct tw_race_lines {
 	uint32_t locks;
 };
 
-/* What is seen from here on is of this epoch. 0 or TW_ERR_MEMORY. */
+/* What is seen from here on belongs to this epoch. 0 or TW_ERR_MEMORY. */
 int tw_race_lines_begin(struct tw_race_lines *l, uint64_t epoch, uint32_t locks);
 
 static inline int tw_race_lines_renew(struct tw_race_lines *l, uint64_t epoch, uint32_t locks)
@@ -29,11 +30,11 @@ static inline int tw_race_lines_renew(struct tw_race_lines *l, uint64_t epoch, u
 	return l->of && l->epoch == epoch && l->locks == locks ? 0 : tw_race_lines_begin(l, epoch, locks);
 }
 
-/* What an access of at most so many bytes is like that is looked for. */
+/* Properties of an access, of at most this many bytes, that is looked up. */
 enum { TW_RACE_LARGEST = 64 };
 struct tw_race_shape {
 	uint64_t bytes; /* a bit for each, from the lowest on */
-	uint64_t where; /* in struct tw_race_lines the bits begin that are to be there */
+	uint64_t where; /* offset in struct tw_race_lines of the bits that must be set */
 };
 
 static inline struct tw_race_shape tw_race_shape_of(uint32_t size, int write)
@@ -41,14 +42,14 @@ static inline struct tw_race_shape tw_race_shape_of(uint32_t size, int write)
 	return (struct tw_race_shape){size ? ~0ull >> (64 - size) : 0, (write ? 2 : 1) * TW_RACE_LINES};
 }
 
-/* Renewed before: not 0 where it lacks bytes of the access; or where that does not lie in one line. */
+/* Also tests renewal: not 0 if bytes of the access are missing, or if it crosses lines. */
 static inline uint64_t tw_race_lines_lack(const struct tw_race_lines *l, uint64_t addr, const struct tw_race_shape *shape)
 {
 	const uint64_t number = addr / 64, i = number % TW_RACE_LINES;
 	return (l->of[i] ^ number ^ l->generation) | (shape->bytes & ~(l->of[shape->where + i] >> addr % 64));
 }
 
-/* Does it have all of the access, which may lie in two lines? */
+/* Does it contain all of the access, which may be in two lines? */
 static inline int tw_race_lines_have(const struct tw_race_lines *l, uint64_t addr, uint32_t size, int write)
 {
 	const uint32_t here = 64 - (uint32_t)(addr % 64), first = size < here ? size : here;

@@ -1,6 +1,7 @@
 /*
- * Stretches that stay (struct tw_stretch), divided for `races` into pieces: blocks one after another of one fragment and one owner's code, of which only the last may call or return. What is
- * known of all their executions is found out once.
+ * Permanent stretches (struct tw_stretch), divided for `races` into pieces: consecutive blocks of one fragment and
+ * one owner's code, of which only the last may call or return. What all their executions have in common is determined
+ * once.
  */
 #ifndef TW_RACE_PIECES_H
 #define TW_RACE_PIECES_H
@@ -15,7 +16,10 @@ struct tw_race_piece {
 	uint32_t first_ref, n_refs; /* in the stretch */
 	uint32_t first, n_blocks;   /* likewise */
 	uint32_t last_refs;         /* references of its last block */
-	/* The program's, the C library's or the OpenMP library's own code, executed whole; what the program's accesses, as far as that is looked at, is not known to be atomic. */
+	/*
+	 * Code of the program, the C library or the OpenMP library alone, executed whole; if the program's, its accesses, as
+	 * far as they are checked, are not known to be atomic.
+	 */
 	uint8_t simple;
 	uint8_t owner;   /* enum tw_code_owner */
 	uint8_t leaves;  /* its last block calls or returns */
@@ -27,7 +31,10 @@ struct tw_race_piece {
 struct tw_race_divided {
 	uint32_t first; /* its first piece, and 1; 0: it has not been divided */
 	uint16_t runs;  /* before that */
-	/* Of one that is a single piece, simple, and neither calls nor returns: its owner, and 1; else 0. With that, what else is to be known where nothing happens in it. */
+	/*
+	 * If it is a single piece, simple, and neither calls nor returns: its owner, and 1; otherwise 0. Then what else is
+	 * needed if nothing happens in it.
+	 */
 	uint8_t quick;
 	uint8_t n_blocks;
 	uint32_t shapes, n_refs;
@@ -48,7 +55,10 @@ struct tw_race_code {
 	uint32_t thread, image;
 };
 
-/* The first piece of a stretch that stays, valid until the next call; the others follow it. NULL: it is to be taken block by block. `addr`: of its references. */
+/*
+ * The first piece of a permanent stretch, valid until the next call; the others follow it. NULL: take it block by
+ * block. `addr`: of its references.
+ */
 const struct tw_race_piece *tw_race_pieces_make(struct tw_race_pieces *p, const struct tw_race_code *code, const struct tw_stretch *st,
                                                 const uint64_t *addr);
 

@@ -1,5 +1,6 @@
 /*
- * Races that were found: each pair of places once, with both accesses; told with names, and left out where a file of suppressions says so.
+ * Races that were found: each pair of places once, with both accesses; printed with names, except those that a
+ * suppression file excludes.
  */
 #ifndef TW_RACE_REPORT_H
 #define TW_RACE_REPORT_H
@@ -19,7 +20,7 @@ struct tw_race {
 		uint32_t thread[2], clock[2];
 	} at[TW_RACE_TIMES_KEPT]; /* the first times: whose clock stood where */
 	unsigned n_at;
-	int possible; /* atomic instructions may have ordered it, as far as is known, each of these times */
+	int possible; /* atomic instructions may have ordered it, as far as known, each time */
 	int unknown;  /* no access is known to be atomic, and the source of one is not known */
 };
 
@@ -38,7 +39,7 @@ struct tw_races {
 	size_t n_expected, expected_room;
 };
 
-/* The file of rules. 0, TW_ERR_MEMORY, or 1: what is wrong has been said. */
+/* The file of rules. 0, TW_ERR_MEMORY, or 1: an error has been reported. */
 int tw_races_suppress(struct tw_races *r, const char *path);
 
 /* Has it been found before? Then this time is noted. */
@@ -47,10 +48,13 @@ int tw_races_note(struct tw_races *r, const struct tw_race *race);
 /* One that has not. 0 or TW_ERR_MEMORY. */
 int tw_races_add(struct tw_races *r, const struct tw_race *race);
 
-/* What the instruction loads is only expected by a compare-and-exchange of the same thread: it races with no atomic access, in what was found so far neither. 0 or TW_ERR_MEMORY. */
+/*
+ * The value that the instruction loads is only the expected value of a compare-and-exchange of the same thread: it
+ * does not race with atomic accesses, including those found so far. 0 or TW_ERR_MEMORY.
+ */
 int tw_races_expect(struct tw_races *r, uint64_t pc, uint32_t image);
 
-/* Where nothing is known of an access's source, it counts as atomic if the other one is; else that is told with the race. */
+/* If nothing is known of an access's source, it counts as atomic if the other one is; otherwise the race is reported with that remark. */
 void tw_races_judge_unknown(struct tw_races *r, struct tw_atomics *atomics);
 
 void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const struct tw_locksets *locks, struct tw_names *names,

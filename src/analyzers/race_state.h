@@ -1,6 +1,8 @@
 /*
- * What the sources of `races` share: race_access.c checks accesses, race_events.c follows calls and other events, race_blocks.c whose code
- * runs, race_live.c takes batches as they come, race_loads.c tells what is known of atomic loads, race_possible.c which races atomic instructions may have ordered, race_turns.c says which thread is looked at further, races.c is the analyzer.
+ * The state shared by the sources of `races`: race_access.c checks accesses, race_events.c follows calls and other
+ * events, race_blocks.c determines whose code runs, race_live.c takes batches as they come, race_loads.c knows about
+ * atomic loads, race_possible.c finds races that atomic instructions may have ordered, race_turns.c decides which
+ * thread is processed next, races.c is the analyzer.
  */
 #ifndef TW_RACE_STATE_H
 #define TW_RACE_STATE_H
@@ -19,11 +21,11 @@ enum tw_race_stuck {
 	TW_RACE_GOES_ON,
 	TW_RACE_AT_REGION, /* of OpenMP: nobody has begun it yet */
 	TW_RACE_AT_FORK,   /* who made the process has not been told so yet */
-	TW_RACE_AT_LOAD,   /* of an atomic variable: who wrote what it read may not have been looked at */
+	TW_RACE_AT_LOAD,   /* of an atomic variable: the write that it read may not have been processed yet */
 	TW_RACE_AT_GOAL,   /* it has written what another waits for */
 };
 
-/* A load of an atomic variable that a thread stands before. */
+/* A load of an atomic variable before which a thread stands. */
 struct tw_race_load {
 	uint64_t pc, addr;
 	uint64_t way; /* the program's block that comes behind it; 0: not known */
@@ -37,7 +39,7 @@ struct tw_race_page {
 	struct tw_epoch_page *page;
 };
 
-/* A function that is open and has made tasks, which may use its variables: they are from `low` to where its return address is. */
+/* An open function that has created tasks, which may use its variables: they are from `low` to its return address. */
 struct tw_race_maker {
 	uint64_t low, slot;
 };
@@ -47,7 +49,7 @@ struct tw_race_thread {
 	int known;
 	enum tw_code_owner owner; /* of the last block */
 	uint8_t end;              /* enum tw_end of it */
-	uint8_t fills;            /* it fills the buffer of a stream: what it writes is not looked at */
+	uint8_t fills;            /* it fills the buffer of a stream: its writes are not checked */
 	struct tw_ordering_thread *order;
 	struct tw_calling calling;
 	struct tw_callpath path;
@@ -65,14 +67,14 @@ struct tw_race_thread {
 	int may_load;                 /* it may be looked at */
 	int resolving;                /* others are looked at for its sake */
 	uint64_t overlaps;            /* its last locked instruction accessed this at about the time of another's; 0: no */
-	uint64_t goal;                /* it is looked at until it has written here; 0: as far as it goes */
-	const struct tw_part *coming; /* what comes behind all that is postponed, while that is looked at; NULL: nothing yet */
+	uint64_t goal;                /* process it until it has written here; 0: as far as possible */
+	const struct tw_part *coming; /* what follows everything that is postponed, while that is processed; NULL: nothing yet */
 	struct {
 		uint64_t pc, addr, way;
 		uint64_t version; /* of the variable when it was loaded first */
 		int told;         /* the variable told the thread something then */
 		int is_loud;      /* the thread has accessed what may be another's since */
-	} waiting; /* the load that it has made last, perhaps several times, each time with the same way behind it; pc 0: none */
+	} waiting;                /* its last load, perhaps repeated, each time followed by the same path; pc 0: none */
 };
 
 struct tw_race_state {
@@ -88,7 +90,7 @@ struct tw_race_state {
 	struct tw_epoch shadow;
 	struct tw_races races;
 	int unstamped; /* the recording has no time stamps of locked instructions */
-	/* Then: the clock, and 1, at which each first acquired from an atomic variable; by address, and program and whose clock it is. */
+	/* Then: the clock, plus 1, at which each first acquired from an atomic variable; by address, program, and owner of the clock. */
 	struct tw_rows reads;
 	struct tw_heard heard; /* then, too */
 	struct tw_race_thread *threads;
@@ -98,8 +100,8 @@ struct tw_race_state {
 	uint32_t *threaded; /* programs that have made threads */
 	size_t n_threaded;
 	int has_regions;  /* a thread was stuck at one, or at a fork */
-	uint64_t due;     /* no part that is postponed is closed by time before this; 0: none will be */
-	uint64_t changes; /* so many of those of memory that is shared are known here */
+	uint64_t due;     /* no postponed part is closed by time before this; 0: none will be */
+	uint64_t changes; /* number of changes of shared memory that are known here */
 	uint64_t checked;
 };
 
@@ -111,7 +113,7 @@ static inline int tw_race_is_threaded(const struct tw_race_state *s, uint32_t pr
 	return 0;
 }
 
-/* Is it of interest whether the thread accesses what may be another's? */
+/* Does it matter whether the thread accesses what another may share? */
 static inline int tw_race_waits(const struct tw_race_thread *t)
 {
 	return t->waiting.pc && !t->waiting.is_loud;
@@ -127,29 +129,29 @@ static inline int tw_race_looks(const struct tw_race_state *s, const struct tw_r
 
 /* ---- race_access.c ---- */
 
-/* References of a block of the program's code, from the part's `ref` on. t->stuck tells whether it came to their end. */
+/* References of a block of the program's code, from the part's `ref` on. t->stuck tells whether it got to their end. */
 int tw_race_take_refs(struct tw_race_state *s, struct tw_race_thread *t, struct tw_part *p, const struct tw_block_run *run, size_t n);
 
-/* The same of references that are not written out, of one or several blocks of the descriptor of `run`. *done: of how many. */
+/* The same for references that are not expanded, of one or several blocks of the descriptor of `run`. *done: of how many. */
 int tw_race_take_addresses(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run,
                            const struct tw_ref_shape *shapes, const uint64_t *addr, size_t n, size_t *done);
 
-/* Addresses may be of other memory that is shared, or not any more. */
+/* Addresses may now belong to other shared memory, or no longer to shared memory. */
 void tw_race_forget_places(struct tw_race_state *s);
 
-/* The memory in [start, end) of a program is other memory from now on. */
+/* The memory in [start, end) of a program has other contents from now on. */
 void tw_race_forget(struct tw_race_state *s, uint32_t program, uint64_t start, uint64_t end);
 
-/* A block of memory is given back by the function that returns to `back`: that is as if it were written. */
+/* The function that returns to `back` releases a block of memory: that counts as a write. */
 int tw_race_release_block(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t back);
 
-/* A function that has made tasks has returned: its variables are no more, as if they were written. */
+/* A function that has created tasks has returned: its variables are gone, which counts as a write. */
 int tw_race_leave_maker(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_race_maker *m, uint64_t pc);
 
 /* The kernel reads or fills a buffer, for a function that returns to `back`. */
 int tw_race_take_buffer(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, uint64_t bytes, int is_filled, uint64_t back);
 
-/* Threads wait at these bytes, so that all accesses there are atomic. */
+/* Threads wait at these bytes, so all accesses there are atomic. */
 void tw_race_mark_waited(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, unsigned bytes);
 
 /* Is the address on the thread's stack, or in its thread-local storage? */
@@ -164,23 +166,23 @@ int tw_race_take_event(struct tw_race_state *s, struct tw_race_thread *t, const 
 
 /* ---- race_blocks.c ---- */
 
-/* A block begins. *looks: what it accesses is to be looked at. t->stuck tells whether it may begin. */
+/* A block starts. *looks: its accesses must be checked. t->stuck tells whether it may start. */
 int tw_race_enter_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, int *looks);
 
-/* The block, the last that began, is done with: what it did to the stack of calls. `last`: the address of its last reference. */
+/* The block, the last that started, is finished: updates the call stack. `last`: the address of its last reference. */
 int tw_race_leave_block(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_block_run *run, uint64_t last);
 
-/* The thread makes a task by a call that it has just made. */
+/* The thread creates a task by a call that it has just made. */
 void tw_race_note_maker(struct tw_race_thread *t, const struct tw_open_call *c);
 
 /* ---- race_live.c ---- */
 
-/* A batch of a thread of which nothing is postponed. Where t->stuck tells that it did not come to the end, *left is what is left of it. */
+/* A batch of a thread without postponed parts. If t->stuck tells that it did not get to the end, *left is the rest. */
 int tw_race_take_live(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b, struct tw_part *left);
 
 /* ---- race_loads.c ---- */
 
-/* What is known of the load that a thread, of which something is postponed, stands before (AT_LOAD). */
+/* What is known of the load before which a thread with postponed parts stands (AT_LOAD). */
 enum tw_race_ahead {
 	TW_RACE_LAST,      /* it is not repeated, or that cannot be told */
 	TW_RACE_REPEATED,  /* the thread makes it again at once */
@@ -188,7 +190,10 @@ enum tw_race_ahead {
 };
 enum tw_race_ahead tw_race_look_ahead(struct tw_race_state *s, struct tw_race_thread *t);
 
-/* When that has been asked. Is it known that somebody wrote since the thread made it before; can that write be one that has been looked at; or need there be none? */
+/*
+ * If that has been asked. Is it known that somebody wrote since the thread made it before; can that write have been
+ * processed already; or need there be none?
+ */
 int tw_race_load_ends_wait(const struct tw_race_thread *t);
 int tw_race_load_has_news(struct tw_race_state *s, const struct tw_race_thread *t);
 int tw_race_load_is_explained(struct tw_race_state *s, const struct tw_race_thread *t);
@@ -201,7 +206,10 @@ int tw_race_note_read(struct tw_race_state *s, const struct tw_race_thread *t, u
 /* So many clocks there may be. */
 size_t tw_race_clocks(const struct tw_race_state *s);
 
-/* Says of each race whether it is only possible: without time stamps atomic instructions may have ordered it in another way than they were looked at. */
+/*
+ * Determines for each race whether it is only possible: without time stamps atomic instructions may have been ordered
+ * differently from the order in which they were processed.
+ */
 int tw_race_find_possible(struct tw_race_state *s);
 
 /* ---- race_turns.c ---- */

@@ -1,17 +1,18 @@
 /*
- * Reuse distances: at each access to a line, how many other lines were accessed since the one before. A cache of n lines with LRU and one set has those accesses
- * whose distance is less than n.
+ * Reuse distances: at each access to a line, how many other lines were accessed since the last one. A fully
+ * associative LRU cache of n lines holds those accesses whose distance is less than n.
  *
- * The time of each line's last access is marked in a tree of sums, which tells in O(log n) how many lines come after it. Where only one line in `sample` is looked at, chosen by a
- * hash of its number, distances and counts are multiplied by that (Waldspurger and others, Efficient MRC construction with SHARDS, 2015); lines are put into groups,
- * also by hash: how far these differ, and how far distances are off, gives the standard error of a share.
+ * The time of each line's last access is marked in a tree of sums, which tells in O(log n) how many lines come after
+ * it. If only one line in `sample` is examined, chosen by a hash of its number, distances and counts are multiplied
+ * by that (Waldspurger and others, Efficient MRC construction with SHARDS, 2015). Lines are divided into groups, also
+ * by hash: the spread of the groups, and the error of distances, give the standard error of a share.
  */
 #ifndef TW_REUSE_H
 #define TW_REUSE_H
 
 #include "analyzers/rows.h"
 
-/* Bucket 0 is distance 0, bucket k distances from 2^(k-1) to 2^k - 1. The last one: lines that were not accessed before. */
+/* Bucket 0 is distance 0, bucket k distances from 2^(k-1) to 2^k - 1. The last one: lines not accessed before. */
 enum { TW_REUSE_BUCKETS = 50, TW_REUSE_FIRST = TW_REUSE_BUCKETS - 1, TW_REUSE_GROUPS = 16 };
 
 /* All zeros but for `sample`. */
@@ -21,7 +22,7 @@ struct tw_reuse {
 	uint32_t *sums;                                     /* Fenwick's tree over times, from 1 on: 1 where a line was last accessed */
 	uint32_t *line_at;                                  /* the line of each time, a number of a row */
 	uint32_t now, room;                                 /* the newest time; times there is room for */
-	uint64_t newest, passed;                            /* line accessed last of those that are looked at, and of the others; and 1 */
+	uint64_t newest, passed;                            /* 1 + the line accessed last among those examined, and among the others */
 	unsigned newest_group;                              /* of `newest` */
 	uint64_t counts[TW_REUSE_GROUPS][TW_REUSE_BUCKETS]; /* not multiplied */
 };
@@ -39,7 +40,7 @@ static inline int tw_reuse_access(struct tw_reuse *r, uint64_t line)
 	return r->passed == line + 1 ? 0 : tw_reuse_other(r, line);
 }
 
-/* Accesses of a bucket, of all accesses: an estimate where there is a sample. */
+/* Accesses of a bucket, among all accesses: an estimate if there is a sample. */
 uint64_t tw_reuse_count(const struct tw_reuse *r, unsigned bucket);
 
 /* The share that buckets up to this one have of all accesses, and its standard error; 0 without a sample. */

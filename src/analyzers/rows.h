@@ -1,5 +1,5 @@
 /*
- * Rows of counts, each found by a key of two numbers. Rows are numbered in the order in which they were made, and keep their numbers.
+ * Rows of counts, each found by a key of two numbers. Rows are numbered in order of creation, and keep their numbers.
  */
 #ifndef TW_ROWS_H
 #define TW_ROWS_H

@@ -1,7 +1,9 @@
 /*
- * Code of the C library, the loader and gcc's OpenMP library, as against the program's: what they do within is theirs, and is right. Functions that work on memory which
- * they are given (mem..., str..., wcs...) are their caller's where that is the OpenMP library, and else count as the program's: sprintf may write where another thread reads. But what
- * they write for a function that fills the buffer of a stream is the stream's, which the C library locks within.
+ * Distinguishes code of the C library, the loader and gcc's OpenMP library from the program's: their internal
+ * accesses are their own, and correct. Functions that work on memory passed to them (mem..., str..., wcs...) count as
+ * their caller's code if that is the OpenMP library, and otherwise as the program's: sprintf may write where another
+ * thread reads. But what they write for a function that fills the buffer of a stream belongs to the stream, which the
+ * C library locks internally.
  */
 #ifndef TW_RUNTIME_CODE_H
 #define TW_RUNTIME_CODE_H
@@ -26,7 +28,7 @@ enum tw_code_owner {
 	TW_CODE_OPENMP,
 	TW_CODE_GIVEN, /* works on memory that it is given */
 	TW_CODE_COPY,  /* likewise, and reads nothing beside it, as strlen may */
-	TW_CODE_SCAN,  /* likewise, and looks at what it has read before it reads on, unless its code goes on without a jump */
+	TW_CODE_SCAN,  /* likewise, and checks what it has read before it reads on, unless its code continues without a jump */
 };
 
 /* Is it the C library's own? */
@@ -44,7 +46,7 @@ static inline int tw_code_is_given(enum tw_code_owner owner)
 /* As tw_runtime_code_of, of a block that has not been asked for. */
 enum tw_code_owner tw_runtime_code_look(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread);
 
-/* Whose code the block is. `thread` ran it. Where there is no memory: the program's. */
+/* Whose code the block is. `thread` ran it. If there is no memory: the program's. */
 static inline enum tw_code_owner tw_runtime_code_of(struct tw_runtime_code *r, const struct tw_block_run *b, uint32_t thread)
 {
 	const uint8_t *of = tw_by_fragment_get(&r->fragments, b->descriptor->number); /* 1 more; 0: not looked up yet */
@@ -56,12 +58,16 @@ enum tw_code_owner tw_runtime_code_at(struct tw_runtime_code *r, uint64_t pc, ui
 void tw_runtime_code_free(struct tw_runtime_code *r);
 
 /*
- * Is a function of this name part of Go's runtime or of its package sync, which share memory between threads by rules of their own (they look at what others write, and look again)? Those of the runtime that
- * work on memory which they are given, or on a map, do it for the program.
+ * Does a function of this name belong to Go's runtime or its package sync, which share memory between threads by
+ * rules of their own (they read what others write, and check again)? Runtime functions that work on memory passed to
+ * them, or on a map, do so for the program.
  */
 int tw_is_go_runtime(const char *function);
 
-/* ... or one in Go's assembly that compares, searches or hashes bytes, and reads others beside them, which it makes nothing of? `file`: of its source; NULL: not known. */
+/*
+ * ... or is it a function in Go's assembly that compares, searches or hashes bytes, and also reads neighbouring
+ * bytes, which it ignores? `file`: of its source; NULL: not known.
+ */
 int tw_is_go_assembly(const char *function, const char *file);
 
 #endif

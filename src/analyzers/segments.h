@@ -1,7 +1,8 @@
 /*
- * Calling contexts counted by segments: blocks that always run one after another, without a call or return between them, so all of them in one context. A stretch
- * that stays (struct tw_stretch) is divided into segments once; from then on an execution of one is a number that is counted with its node of the tree. What was counted goes to
- * the tree when somebody asks for it.
+ * Calling contexts counted by segments: blocks that always run one after another, without a call or return between
+ * them, so all of them in one context. A permanent stretch (struct tw_stretch) is divided into segments once; from
+ * then on each execution of a segment is counted as a number with its node of the tree. Counts are moved to the tree
+ * on demand.
  */
 #ifndef TW_SEGMENTS_H
 #define TW_SEGMENTS_H
@@ -15,7 +16,7 @@ struct tw_segment {
 	uint32_t n_blocks; /* 0: references only, of the block that ran before */
 	uint32_t first_ref, n_refs;
 	uint32_t last_ref; /* the number of its last block's last reference in the stretch; TW_CONTEXT_NONE: that block has none */
-	uint32_t numbers;  /* where the tree's numbers of its blocks begin (without blocks: the one of the block before) */
+	uint32_t numbers;  /* start of the tree's numbers of its blocks (without blocks: the number of the block before) */
 	uint32_t program;  /* whose blocks they are */
 	uint8_t ends;      /* enum tw_end of its last block; TW_END_FALL also where that did not come to its end */
 	uint8_t is_last;   /* of its stretch */
@@ -40,15 +41,17 @@ struct tw_segments {
 
 enum { TW_SEGMENT_SLOW = UINT32_MAX - 1, TW_SEGMENT_NONE = UINT32_MAX };
 
-/* The first segment of a stretch that stays; the others follow it. `before`: the number of the block that ran before it. TW_SEGMENT_SLOW: it is to be taken block by
- * block. TW_SEGMENT_NONE: no memory. */
+/*
+ * The first segment of a permanent stretch; the others follow it. `before`: the number of the block that ran before
+ * it. TW_SEGMENT_SLOW: take it block by block. TW_SEGMENT_NONE: no memory.
+ */
 uint32_t tw_segments_of(struct tw_segments *s, struct tw_contexts *c, const struct tw_stretch *stretch, uint32_t program, uint32_t thread,
                         uint32_t before);
 
 /* So many more executions in a node. 0 or TW_ERR_MEMORY. */
 int tw_segments_count(struct tw_segments *s, uint32_t node, uint32_t segment, uint64_t runs);
 
-/* Adds all that was counted to the tree, and counts from 0 again. 0 or TW_ERR_MEMORY. */
+/* Adds all counts to the tree, and counts from 0 again. 0 or TW_ERR_MEMORY. */
 int tw_segments_settle(struct tw_segments *s, struct tw_contexts *c);
 
 void tw_segments_free(struct tw_segments *s);
@@ -60,7 +63,7 @@ static inline uint32_t tw_segments_expected(const struct tw_segments *s, uint32_
 	return first && first != TW_SEGMENT_SLOW ? first - 1 : TW_SEGMENT_NONE;
 }
 
-/* What tw_segments_of tells, if that is known without looking further; else TW_SEGMENT_NONE. */
+/* What tw_segments_of would return, if known without a search; otherwise TW_SEGMENT_NONE. */
 static inline uint32_t tw_segments_known(const struct tw_segments *s, uint32_t stretch, uint32_t program)
 {
 	const uint32_t first = stretch < s->stretches_room ? s->of_stretch[stretch] : 0;

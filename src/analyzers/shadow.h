@@ -1,8 +1,8 @@
 /*
  * Shadow memory: for each byte of a process who wrote it last, and when.
  *
- * Pages begin with an entry for each 8 bytes, and have one for each 4 or each single byte once something wrote less than that: an entry holds for all bytes of its
- * piece.
+ * Pages start with an entry for each 8 bytes, and get one for each 4 or each single byte after a smaller write: an
+ * entry holds for all bytes of its unit.
  */
 #ifndef TW_SHADOW_H
 #define TW_SHADOW_H
@@ -30,10 +30,13 @@ struct tw_shadow {
 /* Bytes are written. 0 or TW_ERR_MEMORY. */
 int tw_shadow_write(struct tw_shadow *s, uint32_t process, uint64_t address, uint64_t bytes, const struct tw_written *by);
 
-/* Nobody has written these bytes. Where there are more than pages that are known, they are whole pages. 0 or TW_ERR_MEMORY. */
+/* Nobody has written these bytes. If there are more of them than known pages, they must be whole pages. 0 or TW_ERR_MEMORY. */
 int tw_shadow_forget(struct tw_shadow *s, uint32_t process, uint64_t address, uint64_t bytes);
 
-/* Who wrote the byte at `address` last; *bytes: so many from there on, at most as many as it was before, have the same entry. Valid until the next write. */
+/*
+ * The last writer of the byte at `address`; *bytes: number of bytes from there on, at most its previous value, with
+ * the same entry. Valid until the next write.
+ */
 const struct tw_written *tw_shadow_read(struct tw_shadow *s, uint32_t process, uint64_t address, uint64_t *bytes);
 
 void tw_shadow_free(struct tw_shadow *s);

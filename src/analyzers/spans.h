@@ -1,6 +1,7 @@
 /*
- * How far the last byte of each reference of a batch is from its first, in one byte, side by side as the addresses are: so that many are looked at at a time, and nothing is to be guessed where
- * stretches end. Those of a stretch that stays are written down once, and copied.
+ * For each reference of a batch, the distance of its last byte from its first, in one byte, side by side like the
+ * addresses: so that many can be examined at a time, without branches at the ends of stretches. Those of a permanent
+ * stretch are computed once, and copied.
  */
 #ifndef TW_SPANS_H
 #define TW_SPANS_H
@@ -18,11 +19,11 @@ struct tw_spans {
 	size_t room;
 };
 
-/* Room for those of a batch, to be put there one stretch after another. 0 or TW_ERR_MEMORY. */
+/* Room for those of a batch, to be filled one stretch after another. 0 or TW_ERR_MEMORY. */
 int tw_spans_begin(struct tw_spans *s, size_t n_refs);
 void tw_spans_free(struct tw_spans *s);
 
-/* Of a stretch, with as much behind them as is copied at once; by the caller to be freed. NULL: no memory. */
+/* Those of a stretch, followed by as many bytes as are copied at once; the caller frees them. NULL: no memory. */
 uint8_t *tw_spans_make(const struct tw_stretch *stretch);
 
 static inline uint8_t tw_span_of(uint32_t size)
@@ -30,7 +31,7 @@ static inline uint8_t tw_span_of(uint32_t size)
 	return size > TW_SPAN_MOST + 1 ? TW_SPAN_LARGE : (uint8_t)(size - 1);
 }
 
-/* The next stretch's, which were made. Returns where those of the one behind it go. */
+/* Appends the next stretch's, made before. Returns the place for the following ones. */
 static inline uint8_t *tw_spans_put(uint8_t *to, const uint8_t *made, uint32_t n)
 {
 	memcpy(to, made, TW_SPANS_AT_ONCE);

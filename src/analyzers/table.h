@@ -1,5 +1,6 @@
 /*
- * The library's own analyzers. Each stands in one file of this folder and has one line in table.c; docs/analyzers.md says how to add one.
+ * The library's own analyzers. Each is one file in this folder with one line in table.c; docs/analyzers.md says how
+ * to add one.
  */
 #ifndef TW_ANALYZERS_TABLE_H
 #define TW_ANALYZERS_TABLE_H
