@@ -75,7 +75,7 @@ struct tw_callstack {
 	size_t n, room;
 	uint32_t (*active)[2]; /* for each function the frames above the last handler's bottom, by level */
 	size_t n_active;
-	int in_parts; /* set by the user: 1: not all code is recorded; unrecorded code may call recorded code, and its frames are not known */
+	int in_parts; /* set by the user: 1: not all code is recorded; unrecorded code may call recorded code, with unknown frames */
 };
 
 void tw_callstack_init(struct tw_callstack *s, struct tw_call_table *table);

@@ -1,13 +1,14 @@
 /*
- * What of a function stands outside of it in the assembly, and is wanted twice with it: tables of its labels, of clang's jumps or for computed goto, and clang's tables of exceptions.
- * Tables that something else refers to as well stay as they are.
+ * Parts of a function that are outside it in the assembly, and must be duplicated with it: tables of its labels, for
+ * clang's jumps or computed goto, and clang's exception tables. Tables to which something else refers as well stay as
+ * they are.
  */
 #ifndef TW_CC_BESIDE_H
 #define TW_CC_BESIDE_H
 
 #include "cc/versions.h"
 
-/* Finds them, and makes their labels the units'. 0, or -1: there is no memory. */
+/* Finds them, and adds their labels to the units. 0, or -1: no memory. */
 int tw_cc_beside_find(struct tw_cc_twice *w);
 
 /* Writes those of the unit for its second version. */

@@ -1,9 +1,11 @@
 /*
- * The code of one assembly file, as its encodings say: every instruction with the statements it was written in, its references (as tw_op, from the engine's
- * decoder), the registers and flags it reads and writes, and where it leads. Made by match.c; flow.c finds the blocks.
+ * The code of one assembly file, as its encodings show it: every instruction with the statements in which it was
+ * written, its references (as tw_op, from the engine's decoder), the registers and flags it reads and writes, and
+ * where it leads. Made by match.c; flow.c finds the blocks.
  *
- * What must hold: an instruction is here only if its bytes lie exactly between the place its own statement has and the place where the next one begins. Where
- * they do not (data in code, an assembler's macro), the *function* is left alone, and it is said which.
+ * What must hold: an instruction is here only if its bytes lie exactly between the place of its own statement and the
+ * start of the next one. If they do not (data in code, an assembler's macro), the *function* is left alone, and
+ * reported.
  */
 #ifndef TW_CC_CODE_H
 #define TW_CC_CODE_H
@@ -16,14 +18,14 @@
 /* A displacement or constant that is known only once the program is linked. Values of `patch`: enum tw_cc_patch, or NO_PATCH. */
 enum { TW_CC_NO_PATCH = 0xff };
 
-/* How control may come to an instruction other than from the one before or by a branch that is seen. */
+/* How control may reach an instruction other than from the previous one or by a visible branch. */
 enum tw_cc_entry {
 	TW_CC_ENTRY_FUNCTION = 1, /* called, or jumped to, by the ABI's rules */
-	TW_CC_ENTRY_DATA = 2,     /* its label stands in data, or its address is taken: jump tables, computed goto */
+	TW_CC_ENTRY_DATA = 2,     /* its label is in data, or its address is taken: jump tables, computed goto */
 	TW_CC_ENTRY_LANDING = 4,  /* exceptions lead here */
 	TW_CC_ENTRY_UNKNOWN = 8,  /* its label cannot be told from others: whatever leads here */
 	TW_CC_ENTRY_TAKEN =
-	    16, /* a function's, which may be called by what is not seen: it has a name outside of the file, or its address is taken */
+	    16, /* a function's, which may have unseen callers: its name is visible outside the file, or its address is taken */
 };
 
 struct tw_cc_insn {
@@ -43,11 +45,11 @@ struct tw_cc_insn {
 	uint8_t mem_base, mem_index; /* registers of the memory operand */
 	uint8_t glued;               /* nothing may stand between it and the one before */
 	uint8_t labelled;            /* a label stands before it */
-	uint8_t marked;              /* its own address is kept somewhere (marks.h): nothing stands between its label and it */
+	uint8_t marked;              /* its own address is stored somewhere (marks.h): no code is inserted between its label and it */
 	uint8_t falls;               /* the next in the array is what runs after it, if it does not transfer control */
 	uint8_t keeps_all;           /* a call that changes no registers, and may read all of them */
 	uint8_t
-	    computes; /* a call of a function of the compiler's own, never instrumented, that computes from its arguments and calls nobody back */
+	    computes; /* a call of a compiler's helper function, never instrumented, that computes from its arguments and calls nobody back */
 	int32_t branch;    /* instruction that it leads to; -1: it leads out of the file, or is none */
 	uint32_t function; /* in code.function */
 	uint32_t symbol;   /* that its relocation is for, or 0 */
@@ -81,7 +83,7 @@ int tw_cc_code_label(const struct tw_cc_text *t, const char *path);
 int tw_cc_code_match(struct tw_cc_code *c);
 void tw_cc_code_free(struct tw_cc_code *c);
 
-/* Leaves the function that instruction i is in alone. The first reason is kept. */
+/* Leaves the function that contains instruction i alone. The first reason is kept. */
 void tw_cc_code_leave(struct tw_cc_code *c, const struct tw_cc_insn *i, const char *why);
 
 #endif

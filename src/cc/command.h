@@ -1,6 +1,6 @@
 /*
- * A compiler driver's command line, as far as it must be understood: which sources it compiles, what it makes of them, and which of its words go to which
- * step. Words that are not known are passed on.
+ * A compiler driver's command line, as far as it must be understood: which sources it compiles, what it makes of
+ * them, and which of its words go to which step. Unknown words are passed on.
  */
 #ifndef TW_CC_COMMAND_H
 #define TW_CC_COMMAND_H
@@ -29,8 +29,8 @@ struct tw_cc_command {
 	char **word;
 	unsigned char *kind; /* enum tw_cc_word */
 	size_t n;
-	size_t compiler; /* words that name the compiler: 1, or more with what starts it in front (ccache, env A=B) */
-	int step; /* PLAIN: nothing to instrument; HEADER: precompiles headers; COMPILE: -c; LINK: compiles what is to be compiled, and links */
+	size_t compiler; /* words that name the compiler: 1, or more with launchers in front (ccache, env A=B) */
+	int step; /* PLAIN: nothing to instrument; HEADER: precompiles headers; COMPILE: -c; LINK: compiles sources, if any, and links */
 	const char *output;
 	int depends, has_depend_file, has_depend_target; /* -MD or -MMD; -MF; -MT or -MQ */
 	int auxiliary, saves, saves_beside, saves_here;  /* auxiliary.h; -save-temps; with =obj; with =cwd */
@@ -54,7 +54,10 @@ static inline int tw_cc_is_compiled(unsigned char kind)
 
 /* Takes the words, response files expanded. `assembly`: hand-written assembly is compiled too. 0, or -1 with errno set. */
 int tw_cc_command_parse(int argc, char **argv, int assembly, struct tw_cc_command *c);
-/* A compiler's name, perhaps with a version behind it and a target in front (x86_64-linux-gnu-gcc-12): where what follows the target begins; -1: it is none. */
+/*
+ * A compiler's name, perhaps with a version after it and a target in front (x86_64-linux-gnu-gcc-12): offset of what
+ * follows the target; -1: not a compiler.
+ */
 int tw_cc_compiler_in(const char *name);
 /* Is it a word of the compiler's command? */
 int tw_cc_command_has(const struct tw_cc_command *c, const char *word);

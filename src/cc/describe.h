@@ -20,7 +20,7 @@ struct tw_cc_described {
 	const struct tw_cc_loop *loop;
 };
 
-/* Blocks [from, to), which stand in one section that is the current one. -1: there is no memory. */
+/* Blocks [from, to), which are in one section, the current one. -1: no memory. */
 int tw_cc_describe(FILE *out, const struct tw_cc_described *d, uint32_t from, uint32_t to);
 
 #endif

@@ -19,7 +19,7 @@ struct tw_cc_drive {
 	char directory[PATH_MAX]; /* of temporary files */
 };
 
-/* A command being put together; the words stay whose they are. */
+/* A command under construction; the words keep their owners. */
 struct tw_cc_words {
 	char **at;
 	size_t n;
@@ -30,15 +30,16 @@ void tw_cc_push(struct tw_cc_words *w, const char *word);
 /* The compiler's own words, without their arguments. */
 void tw_cc_push_compiler(const struct tw_cc_drive *d, struct tw_cc_words *w, int with_cache);
 
-/* Its exit status, or NOT_FOUND, which is said. A command that is too long for the system is handed over in a response file. */
+/* Its exit status, or NOT_FOUND, which is reported. A command that is too long for the system is passed in a response file. */
 int tw_cc_run(struct tw_cc_words *w);
 int tw_cc_run_and_free(struct tw_cc_words *w);
 
 /*
- * From now on SIGHUP, SIGINT, SIGPIPE and SIGTERM, where they are not ignored, end no more than what tw_cc_run runs, so that temporary files can be removed: it runs nothing more then, and fails.
+ * From now on SIGHUP, SIGINT, SIGPIPE and SIGTERM, unless ignored, end only what tw_cc_run runs, so that temporary
+ * files can be removed: it then runs nothing more, and fails.
  */
 void tw_cc_catch_signals(void);
-/* Ends the process by the signal that has come since; none has: returns. */
+/* Ends the process by the signal that has arrived since; returns if none has. */
 void tw_cc_end_by_signal(void);
 
 /* The name of a temporary file, to be freed. */

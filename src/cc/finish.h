@@ -1,5 +1,6 @@
 /*
- * What is left to do once a program or library has been linked: the blocks of all its objects get their tags (base/cc_section.h).
+ * The last step after a program or library has been linked: the blocks of all its objects get their tags
+ * (base/cc_section.h).
  */
 #ifndef TW_CC_FINISH_H
 #define TW_CC_FINISH_H
@@ -8,10 +9,10 @@
 
 #include <stdint.h>
 
-/* Blocks that one file can have: what is left of the numbers that tags have. */
+/* Maximum number of blocks of one file: the numbers available as tags. */
 enum { TW_CC_MOST_TAGS = 65536, TW_CC_MOST_BLOCKS = TW_CC_MOST_TAGS - TW_TAG_FIRST };
 
-/* 0: done, or there is nothing instrumented in it; else what is wrong with it. */
+/* 0: done, or nothing in it is instrumented; otherwise an error. */
 const char *tw_cc_finish(const char *path);
 
 /* Bytes of thread-local memory that each thread has for the file. */

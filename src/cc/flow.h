@@ -1,13 +1,15 @@
 /*
- * Blocks of the functions that are instrumented, how control goes between them, and which registers and flags matter where.
+ * Blocks of the instrumented functions, how control goes between them, and which registers and flags matter where.
  *
- * A block is entered at its first instruction only, and ends where control is transferred, before the next label that is led to, or where it has become
- * large. A call ends a block. Blocks stand in the order of their code.
+ * A block is entered only at its first instruction, and ends where control is transferred, before the next label that
+ * is a target, or where it has become large. A call ends a block. Blocks are in the order of their code.
  *
- * Liveness: at a call the ABI's argument registers are read, and those it keeps, in which global variables of gcc may be; only r11 is overwritten for certain, as there are other
- * conventions (keeps.h). At a return its results and the registers it keeps are read, and those are read throughout where nothing leads to a return: an exception takes them from
- * there. Functions are compiled so that this holds between functions of one file too (driver.c). An indirect jump leads to every place of its function that data refer to, and so,
- * as an exception may, does a call; and an instruction that is marked (marks.h), as by a handler of its fault.
+ * Liveness: at a call the ABI's argument registers are read, and the callee-saved ones, in which global variables of
+ * gcc may be; only r11 is certainly overwritten, since there are other conventions (keeps.h). At a return its results
+ * and the callee-saved registers are read; the latter are read throughout if nothing leads to a return: an exception
+ * takes them from there. Functions are compiled so that this also holds between functions of one file (driver.c). An
+ * indirect jump leads to every place of its function that data refer to, and so, because of exceptions, may a call;
+ * the same holds for a marked instruction (marks.h), because of a fault handler.
  */
 #ifndef TW_CC_FLOW_H
 #define TW_CC_FLOW_H
@@ -17,30 +19,30 @@
 enum {
 	TW_CC_MAX_INSNS = 64, /* of a block */
 	TW_CC_MAX_VALUES = 120,
-	TW_CC_PATH_BYTES = 8192, /* written without a check between, or three times as many where flags are in use */
+	TW_CC_PATH_BYTES = 8192, /* written between checks, or three times as many where flags are in use */
 	TW_CC_RSP_BIT = 1 << TW_RSP,
 };
 
 enum tw_cc_check { TW_CC_NO_CHECK, TW_CC_CHECK, TW_CC_CHECK_KEEPS_FLAGS };
 
 struct tw_cc_options {
-	int pic; /* shared libraries: the slot is found by way of the global offset table, and functions may be replaced by others of the same name */
-	int values; /* references are recorded */
-	int by_hand; /* written by hand: functions may have rules of their own, by which all registers and flags matter where they are called and left */
-	int guard; /* each buffer ends where nothing can be written: only what may have another thread's, or module's, pointer looks for itself */
-	int large; /* the module may have more blocks than one upper half of their numbers has room for */
+	int pic; /* shared libraries: the slot is found through the global offset table, and functions may be replaced by others of the same name */
+	int values;  /* references are recorded */
+	int by_hand; /* hand-written: functions may have their own conventions, so all registers and flags matter at calls and exits */
+	int guard;   /* each buffer ends in write-protected memory: only code that may have another thread's, or module's, pointer checks */
+	int large;   /* the module may have more blocks than one upper half of their numbers has room for */
 };
 
-/* What its callers may rely on. All of it: instrumented, entered at its first instruction only (calls.h). */
+/* What its callers may rely on: instrumented throughout, entered only at its first instruction (calls.h). */
 struct tw_cc_callee {
 	uint8_t is_known;   /* calls of this file lead here, and nowhere else */
 	uint8_t is_private; /* nothing else enters it */
 	uint8_t returns;    /* it is left by its own return instructions only */
-	uint8_t calls;      /* its compiler made a call in it: so nothing of its own stands below its stack, anywhere */
-	uint8_t is_bounded; /* writes `bytes` at most, with what it calls, and never looks whether the buffer is full */
+	uint8_t calls;      /* it contains a compiler-generated call: so it has no data below its stack pointer, anywhere */
+	uint8_t is_bounded; /* writes at most `bytes`, including its callees, and never checks whether the buffer is full */
 	int32_t entry;      /* its first block; -1: it is not known */
 	uint32_t bytes;
-	uint16_t changes; /* registers that it, or what it calls, writes; all of them where that is not known */
+	uint16_t changes; /* registers that it, or its callees, write; all of them if not known */
 };
 
 struct tw_cc_block_info {
@@ -50,7 +52,7 @@ struct tw_cc_block_info {
 	uint8_t entry;        /* enum tw_cc_entry */
 	uint8_t returns_here; /* the block before is a call that returns to it */
 	uint8_t leaves;       /* it leads out of the function, by the ABI's rules */
-	uint8_t ends;         /* it, or what may follow it, leads out of the function or returns */
+	uint8_t ends;         /* it, or what may follow it, leaves the function or returns */
 	uint8_t reentered;    /* a function is entered at it, and its own instructions lead there, too */
 	uint8_t looped;       /* a loop's branch leads back to it: each cycle has such a block */
 	uint8_t flags_live;   /* at its start */
@@ -71,16 +73,16 @@ struct tw_cc_flow {
 	uint32_t n_blocks;
 	int32_t *block_of; /* by instruction; -1: none */
 	uint16_t chain;    /* r10, if calls pass it on */
-	uint16_t outside;  /* read by code that is in no function, as where a fault is made up for */
+	uint16_t outside;  /* read by code that is in no function, such as fixups of faults */
 	uint8_t *jumps;    /* by function: has it indirect jumps? */
-	uint16_t *keeps;   /* by function: registers that its callers may rely on, though the ABI does not say so (keeps.h) */
+	uint16_t *keeps;   /* by function: registers that its callers may rely on although the ABI does not say so (keeps.h) */
 	int pic, large, guard, by_hand;
 	struct tw_cc_callee *function; /* by function */
-	uint32_t *order;               /* blocks, so that each comes behind those that lead to it but for loops' branches back (checks.h) */
+	uint32_t *order;               /* blocks, each after those that lead to it, except for loops' back edges (checks.h) */
 	uint32_t *rank;                /* by block: where it is in `order` */
 };
 
-/* All but how functions call each other (calls.h), the order of blocks, and checks (checks.h). -1: there is no memory. */
+/* Everything except how functions call each other (calls.h), the order of blocks, and checks (checks.h). -1: no memory. */
 int tw_cc_flow_make(struct tw_cc_code *c, const struct tw_cc_options *o, struct tw_cc_flow *f);
 void tw_cc_flow_free(struct tw_cc_flow *f);
 
@@ -90,7 +92,7 @@ void tw_cc_flow_each(const struct tw_cc_flow *f, uint32_t b, void (*fn)(void *, 
 /* Registers live right before instruction i of block b. */
 uint16_t tw_cc_flow_live_before(const struct tw_cc_flow *f, uint32_t b, uint32_t insn);
 
-/* Is block b entered by indirect jumps of its own function, and otherwise only by ways that are seen? */
+/* Is block b entered by indirect jumps of its own function, and otherwise only in visible ways? */
 static inline int tw_cc_is_dispatched(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
 	return b->entry == TW_CC_ENTRY_DATA && !b->returns_here && f->jumps[f->code->insn[b->first].function];
@@ -107,13 +109,13 @@ static inline const struct tw_cc_callee *tw_cc_callee_of(const struct tw_cc_flow
 	return b->callee >= 0 ? &f->function[b->callee] : NULL;
 }
 
-/* Does it come back from block b, a call, by the called function's own return instruction? */
+/* Is the return to the code after block b, a call, always by the called function's own return instruction? */
 static inline int tw_cc_comes_back(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
 	return b->callee >= 0 && f->function[b->callee].returns;
 }
 
-/* Is the way from block `from` to `to` a loop's, back to its start? */
+/* Is the way from block `from` to `to` a back edge? */
 static inline int tw_cc_goes_back(const struct tw_cc_flow *f, uint32_t from, uint32_t to)
 {
 	return f->rank[to] <= f->rank[from];
@@ -125,7 +127,8 @@ static inline const struct tw_cc_insn *tw_cc_last(const struct tw_cc_flow *f, co
 }
 
 /*
- * How many of the block's first instructions stay where it begins, with what is inserted behind them: endbr64, and room for patches (-fpatchable-function-entry), which is found by its address.
+ * How many of the block's first instructions stay at its start, with inserted code after them: endbr64, and room for
+ * patches (-fpatchable-function-entry), which is found by its address.
  */
 uint32_t tw_cc_lead(const struct tw_cc_flow *f, const struct tw_cc_block_info *b);
 

@@ -6,12 +6,12 @@
 
 #include "cc/code.h"
 
-/* Makes c->function, and says of each instruction which it is in, and whether callers know it. 0, or -1: there is no memory. */
+/* Makes c->function, determines for each instruction which function contains it, and whether its callers are known. 0, or -1: no memory. */
 int tw_cc_functions_find(struct tw_cc_code *c);
 
 /*
- * Leaves alone what chooses functions while the program is being linked (IFUNC), and what that calls in this file: it runs before there is thread-local memory. Where branches lead
- * is known. 0, or -1: there is no memory.
+ * Leaves alone IFUNC resolvers, which run while the program is being linked, and what they call in this file: they
+ * run before there is thread-local memory. Requires known branch targets. 0, or -1: no memory.
  */
 int tw_cc_functions_leave_early(struct tw_cc_code *c);
 

@@ -1,10 +1,10 @@
-/* A source on standard input (`-x c -`): it is kept, as more than one step may read it. */
+/* A source on standard input (`-x c -`): it is saved, since more than one step may read it. */
 #ifndef TW_CC_INPUT_H
 #define TW_CC_INPUT_H
 
 #include "cc/drive.h"
 
-/* If a source is there: the file that it is kept in is standard input from now on. 0, or -1, and it is said. */
+/* If there is such a source: standard input is now the file in which it is saved. 0, or -1, which is reported. */
 int tw_cc_input_keep(const struct tw_cc_drive *d);
 
 /* What to read source k from, to be freed. */

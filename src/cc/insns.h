@@ -1,5 +1,6 @@
 /*
- * The first part of tw_cc_code_match() (code.h): the instructions of the file, by the labels that were put before their statements; and which is at a place.
+ * The first part of tw_cc_code_match() (code.h): the instructions of the file, found by the labels put before their
+ * statements; and lookup by place.
  */
 #ifndef TW_CC_INSNS_H
 #define TW_CC_INSNS_H
@@ -19,10 +20,10 @@ const struct tw_cc_reloc *tw_cc_reloc_in(const struct tw_cc_code *c, const struc
 /* The instruction at this place, or -1. */
 int32_t tw_cc_at_place(const struct tw_cc_code *c, uint32_t section, uint64_t at);
 
-/* The instruction that runs first where control comes to this place: padding may stand before it, to which a label belongs. -1: there is none. */
+/* The instruction that runs first when control reaches this place: the label may belong to padding before it. -1: there is none. */
 int32_t tw_cc_led_to(const struct tw_cc_code *c, uint32_t section, uint64_t at);
 
-/* Fills c->insn, c->op and what instructions say by themselves. 0, or -1: there is no memory. */
+/* Fills c->insn, c->op and what follows from single instructions. 0, or -1: no memory. */
 int tw_cc_insns_find(struct tw_cc_code *c);
 
 #endif

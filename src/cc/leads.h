@@ -1,5 +1,6 @@
 /*
- * The third part of tw_cc_code_match() (code.h): where control leads, by branches, and by what data, operands and labels refer to.
+ * The third part of tw_cc_code_match() (code.h): where control leads, by branches and by the references of data,
+ * operands and labels.
  */
 #ifndef TW_CC_LEADS_H
 #define TW_CC_LEADS_H

@@ -1,8 +1,10 @@
 /*
- * The last part of tw_cc_code_match() (code.h): instructions whose own addresses are kept, by labels of inline assembly, to be found by them: those that may fault, in tables of what to do then; those
- * that are to be written over. What is inserted stands before such a label, not behind it.
+ * The last part of tw_cc_code_match() (code.h): instructions whose own addresses are stored, through labels of inline
+ * assembly, to be found by them: those that may fault, in tables of fixups; those that are to be patched. Code is
+ * inserted before such a label, not after it.
  *
- * Whatever else comes to the label runs that instruction unrecorded: it ends its block, and what stands behind it is entered in unknown ways.
+ * Anything else that reaches the label runs that instruction unrecorded: it ends its block, and the code after it is
+ * entered in unknown ways.
  */
 #ifndef TW_CC_MARKS_H
 #define TW_CC_MARKS_H
@@ -12,10 +14,10 @@
 /* Sets insn.marked. 0, or -1: there is no memory. */
 int tw_cc_marks_find(struct tw_cc_code *c);
 
-/* Where what belongs before marked instruction k goes: the statement of the first label that stands for it; its own: there is none. */
+/* Where code before marked instruction k is inserted: the statement of the first label for it; its own statement if there is none. */
 uint32_t tw_cc_marks_label(const struct tw_cc_code *c, uint32_t k);
 
-/* Does what ends a block stand before its last instruction i? */
+/* Is the code at a block's end inserted before its last instruction i? */
 static inline int tw_cc_ends_before(const struct tw_cc_insn *i)
 {
 	return i->d.kind != INSN_PLAIN || i->marked;

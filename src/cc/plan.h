@@ -1,10 +1,10 @@
 /*
- * What each block records: which registers replay knows where it begins, and from that the values it stores and the operations of its descriptor (by the
- * engine's planner).
+ * What each block records: which registers replay knows at its start, and from that the values it stores and the
+ * operations of its descriptor (by the engine's planner).
  *
- * Known is what has been recorded, or worked out from what was, on every way to the block in its function; at a function's entry and where a call returns it is
- * nothing. A register that a loop would have to record each time round, and that it would go on knowing if it only knew it at its start, is recorded by the
- * blocks that lead into the loop.
+ * Known is what has been recorded, or computed from that, on every way to the block within its function; at a
+ * function's entry and where a call returns nothing is known. If a loop would have to record a register in each
+ * iteration, and would keep knowing it if it knew it at its start, the blocks that lead into the loop record it.
  */
 #ifndef TW_CC_PLAN_H
 #define TW_CC_PLAN_H
@@ -17,7 +17,7 @@ struct tw_cc_known {
 	uint16_t exposed; /* it records them as they were at its start */
 	uint16_t varies;  /* registers that the innermost loop around it writes */
 	uint16_t blocks;  /* of that loop; 0: there is none, or it is large */
-	uint8_t loops;    /* where it works an address out from others, those may be recorded (instrument/sources.h) */
+	uint8_t loops;    /* where an address is computed from other values, those may be recorded (instrument/sources.h) */
 };
 
 /* Of all blocks, to be freed; NULL: there is no memory. */
@@ -39,7 +39,10 @@ struct tw_cc_record {
 /* The plan of block n. `known`: all of them; NULL: no references are recorded. */
 void tw_cc_plan_block(const struct tw_cc_flow *f, const struct tw_cc_known *known, uint32_t n, struct tw_cc_record *r);
 
-/* plan.c: plans block n where `in` is known, as `known` says beside that. Returns what is known behind it; the others tell of the plan made last. */
+/*
+ * plan.c: plans block n with `in` known, and what `known` says besides. Returns what is known after it; the others
+ * refer to the last plan.
+ */
 uint16_t tw_cc_plan(const struct tw_cc_flow *f, uint32_t n, const struct tw_cc_known *known, uint16_t in, uint16_t *exposed);
 uint32_t tw_cc_plan_values(void);
 void tw_cc_plan_take(struct tw_cc_record *r);

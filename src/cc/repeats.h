@@ -1,6 +1,7 @@
 /*
- * Text that the assembler repeats or leaves out: macros, .rept, .irp, conditions. Where code may be, there must be none, as labels could not be put there, but for .rept with a number, which is
- * written out. In sections without code (notes, tables) it stays as it is.
+ * Text that the assembler repeats or leaves out: macros, .rept, .irp, conditions. Where code may be, there must be
+ * none, since labels could not be put there; except .rept with a number, which is expanded. In sections without code
+ * (notes, tables) it stays as it is.
  */
 #ifndef TW_CC_REPEATS_H
 #define TW_CC_REPEATS_H
@@ -17,11 +18,11 @@ struct tw_cc_repeats {
 	uint32_t open[TW_CC_CONDITIONS], conditions; /* .if that are open: how many sections were pushed there */
 };
 
-/* What the statement at [begin, *end) of a text is, which has n bytes, with a zero behind them; is_data: no code can be there. */
+/* Kind of the statement at [begin, *end) of a text of n bytes, followed by a zero; is_data: there can be no code. */
 enum tw_cc_repeat {
 	TW_CC_AS_IT_IS, /* a statement as any other */
-	TW_CC_WHOLE,    /* one statement up to *end, which nothing of code is in */
-	TW_CC_WRITTEN,  /* is written out: the text has changed, and is looked at again from begin on */
+	TW_CC_WHOLE,    /* one statement up to *end, with no code in it */
+	TW_CC_WRITTEN,  /* is expanded: the text has changed, and must be examined again from begin on */
 	TW_CC_REPEATED, /* code is repeated, or left out: *what says by what */
 	TW_CC_NO_MEMORY,
 };

@@ -1,5 +1,6 @@
 /*
- * Assembly text, cut into statements: labels, directives, assignments and instructions. Nothing of an instruction is interpreted here.
+ * Assembly text, divided into statements: labels, directives, assignments and instructions. Instructions are not
+ * interpreted here.
  */
 #ifndef TW_CC_TEXT_H
 #define TW_CC_TEXT_H
@@ -17,7 +18,7 @@ struct tw_cc_statement {
 	uint8_t where;   /* enum tw_cc_where: the section it stands in */
 	uint8_t by_hand; /* of inline assembly */
 	uint8_t
-	    syntax; /* of an instruction: length of the directive, and what separates it, by which it begins where Intel's syntax is used */
+	    syntax; /* of an instruction: length of the directive, and what separates it, with which it starts if Intel's syntax is used */
 };
 
 enum tw_cc_where { TW_CC_OTHER, TW_CC_DEBUG, TW_CC_EXCEPTIONS };
@@ -27,8 +28,7 @@ struct tw_cc_text {
 	size_t n;
 	struct tw_cc_statement *statement;
 	uint32_t n_statements;
-	const char
-	    *repeated; /* a directive by which code comes more than once, or perhaps not (repeats.h): labels cannot be put there; or NULL */
+	const char *repeated; /* a directive that may repeat or omit code (repeats.h), so labels cannot be put there; or NULL */
 	uint32_t repeated_line;
 };
 
@@ -43,8 +43,8 @@ int tw_cc_is_word(const struct tw_cc_text *t, const struct tw_cc_statement *s, c
 int tw_cc_gives_data(const struct tw_cc_text *t, const struct tw_cc_statement *s);
 
 /*
- * The next name in a directive that could be a symbol's, from *at on (0 to begin with). Returns its length with *name set, or 0 at the end. Strings are passed
- * over.
+ * The next name in a directive that could be a symbol's, from *at on (initially 0). Returns its length with *name
+ * set, or 0 at the end. Skips strings.
  */
 size_t tw_cc_next_name(const struct tw_cc_text *t, const struct tw_cc_statement *s, uint32_t *at, const char **name);
 

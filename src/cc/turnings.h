@@ -1,6 +1,8 @@
 /*
- * Where the first version of a function in two versions may come to code that is not known yet: its conditional branches, and what indirect jumps and exceptions lead to. The program changes these ways, when
- * the rest of the function is known, so that nothing new is missed while the first version runs (twice/known.c). So branches are long ones, and such blocks begin with room for a jump.
+ * Places where the first version of a function in two versions may reach unknown code: its conditional branches, and
+ * what indirect jumps and exceptions lead to. The program patches these ways, when the rest of the function is known,
+ * so that nothing new is missed while the first version runs (twice/known.c). So branches have the long form, and
+ * such blocks start with room for a jump.
  */
 #ifndef TW_CC_TURNINGS_H
 #define TW_CC_TURNINGS_H
@@ -9,7 +11,10 @@
 
 enum tw_cc_turning { TW_CC_TURNING_NONE, TW_CC_TURNING_BRANCH, TW_CC_TURNING_ROOM };
 
-/* Labels, by statement: of a test and of a turning in the first version, and of the turning in the second: behind a branch, in front of a block. */
+/*
+ * Labels, by statement: of a test and of a turning in the first version, and of the turning in the second: after a
+ * branch, before a block.
+ */
 #define TW_CC_LABEL_TEST    ".LtwST"
 #define TW_CC_LABEL_TURNING ".LtwSA"
 #define TW_CC_LABEL_SECOND  ".LtwSB"

@@ -17,7 +17,10 @@
 
 #include "cc/versions.h"
 
-/* Writes f's code with second versions to `path`. Functions that have none are left alone, and it is said why (struct tw_cc_function). 0 or -1. */
+/*
+ * Writes f's code with second versions to `path`. Functions without one are left alone, with the reason (struct
+ * tw_cc_function). 0 or -1.
+ */
 int tw_cc_twice(const struct tw_cc_flow *f, const char *path);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The functions of an assembly file that get second versions (twice.h): their statements, the labels that are theirs, and how statements of a second version are written.
+ * The functions of an assembly file that get second versions (twice.h): their statements, their labels, and how
+ * statements of a second version are written.
  */
 #ifndef TW_CC_VERSIONS_H
 #define TW_CC_VERSIONS_H
@@ -16,15 +17,15 @@
 
 #define TW_CC_SWITCH "trackway_cc_switch"
 
-/* A function's statements: from behind its label up to the one that gives its size. */
+/* A function's statements: after its label up to the one that gives its size. */
 struct tw_cc_unit {
 	uint32_t function, from, to;
 	const char *name; /* that which the label has, of several */
-	const char *cold; /* the suffix of its part that was split off, and how long it is; or NULL */
+	const char *cold; /* the suffix of its part that was split off, and its length; or NULL */
 	uint32_t cold_length;
 };
 
-/* Statements behind a label outside of all units that are addresses of one unit's labels, which nothing else refers to: for computed goto. */
+/* Statements after a label outside all units that are addresses of one unit's labels, to which nothing else refers: for computed goto. */
 struct tw_cc_table {
 	uint32_t label, from, to, unit;
 	uint8_t is_shared; /* something else does */

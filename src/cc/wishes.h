@@ -10,7 +10,7 @@ struct tw_cc_wishes {
 	int verbose;             /* says what was done to each file */
 	const char *const *only; /* patterns of functions and files, NULL-terminated; none: all */
 	const char *const *not_;
-	const char *batch; /* source or object of a batch routine, which programs and libraries get when they are linked; or NULL */
+	const char *batch; /* source or object of a batch routine, which is linked into programs and libraries; or NULL */
 };
 
 #endif

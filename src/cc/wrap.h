@@ -1,8 +1,10 @@
 /*
- * `trackway cc --wrap`: a directory of commands with the names of compilers, each of which runs `trackway cc` in front of the compiler of that name.
+ * `trackway cc --wrap`: a directory of commands with the names of compilers, each of which runs `trackway cc` in
+ * front of the compiler of that name.
  *
- * What must hold: a command never comes back to itself. The compiler that stands behind it may look for one of its own name in PATH, as ccache does where it
- * is installed under a compiler's name; so compilers that these commands run do not have the directory in their PATH.
+ * What must hold: a command never calls itself. The compiler after it may look for one of its own name in PATH, as
+ * ccache does if it is installed under a compiler's name; so compilers run by these commands do not have the
+ * directory in their PATH.
  */
 #ifndef TW_CC_WRAP_H
 #define TW_CC_WRAP_H

@@ -1,6 +1,7 @@
 /*
- * What a program carries, besides the run-time part, that was linked with `trackway cc --batch`: replay, and between that and the run-time part (base/cc_batch.h) the following.
- * Made one object file (Makefile: trackway-cc-batch.o), all of whose names but those of <trackway/analyzer.h> are its own.
+ * The part of a program linked with `trackway cc --batch` besides the run-time part: replay, and the following
+ * between that and the run-time part (base/cc_batch.h). One object file (Makefile: trackway-cc-batch.o), whose names
+ * are all private except those of <trackway/analyzer.h>.
  */
 #ifndef TW_CC_BATCH_ROOM_H
 #define TW_CC_BATCH_ROOM_H
@@ -8,7 +9,7 @@
 #include "channel/demux.h"
 #include "replay/walk.h"
 
-/* One thread of the program, or several that have ended, numbered one right after the other. */
+/* One thread of the program, or several ended ones with consecutive numbers. */
 struct tw_cc_line {
 	struct tw_cc_line *next; /* with a higher number */
 	uint32_t first, last;
@@ -20,16 +21,16 @@ struct tw_cc_line {
 
 /* ---- lines.c ---- */
 
-/* The line of this thread, which has a state. NULL: the routine cannot be used, or has stopped, and that has been said. By any thread. */
+/* The line of this thread, which has a state. NULL: the routine cannot be used, or has stopped, which has been reported. By any thread. */
 struct tw_cc_line *tw_cc_line_of(uint32_t serial);
 
-/* Its thread has ended: states of threads that have ended are merged with those of their neighbours. */
+/* Its thread has ended: states of ended threads are merged with those of their neighbours. */
 void tw_cc_line_end(struct tw_cc_line *line);
 
-/* The routine's batch(), until one call of the analyzer's has not returned 0. */
+/* The routine's batch(), until a call of the analyzer has returned nonzero. */
 int tw_cc_line_batch(struct tw_cc_line *line, const struct tw_batch *b);
 
-/* Forgets all lines, without a word to the routine: they are of another process. */
+/* Forgets all lines without telling the routine: they belong to another process. */
 void tw_cc_lines_forget(void);
 
 /* Merges all, and ends the one that is left. */

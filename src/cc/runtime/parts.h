@@ -1,7 +1,8 @@
 /*
- * What the linker has joined of this module: a part for each object, the blocks in it one behind the other (base/cc_section.h).
+ * What the linker has joined in this module: a part for each object, with its blocks one after another
+ * (base/cc_section.h).
  *
- * Fields that stand for a place hold its distance from themselves, so that nothing in them needs relocation.
+ * Fields that refer to a place hold its distance from themselves, so that nothing in them needs relocation.
  */
 #ifndef TW_CC_PARTS_H
 #define TW_CC_PARTS_H
@@ -16,7 +17,7 @@ static inline const uint8_t *tw_cc_place(const void *field)
 	return (const uint8_t *)field + tw_cc_signed32(field);
 }
 
-/* The first part from `at` on, NULL behind the last: linkers put bytes between them. */
+/* The first part from `at` on, NULL after the last: linkers put bytes between them. */
 static inline const struct tw_cc_part *tw_cc_part_from(const uint8_t *at)
 {
 	for (; at < __stop_trackway_cc; at++) {

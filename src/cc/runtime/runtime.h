@@ -39,7 +39,7 @@
 #define TW_CC_POISON      TW_CC_FULL
 #define TW_CC_WINDOW      0x200000ull /* of addresses, for one buffer; at a multiple of it */
 #define TW_CC_RESERVE     0x10000ull
-#define TW_CC_TAIL_BYTES  0x6000ull /* of the reserve: they can be written only when that is asked for */
+#define TW_CC_TAIL_BYTES  0x6000ull /* of the reserve: writable only on request */
 #define TW_CC_TAIL        (TW_CC_FULL + TW_CC_RESERVE - TW_CC_TAIL_BYTES)
 #define TW_CC_SCRATCH     (TW_CC_FULL + 0x80000ull) /* in the window behind all buffers: for one record */
 #define TW_CC_SPARE       0x8000ull                 /* bytes of a buffer that nobody reads */
@@ -50,13 +50,17 @@
 #define TW_CC_STREAMS     16u /* of a thread */
 #define TW_CC_THREADS     4096u
 #define TW_CC_MODULES     128u
-#define TW_CC_OWN_CODES   (4 * TW_CC_MODULES) /* with those for two versions, a batch routine, and own system calls that make processes */
-#define TW_CC_WORDS       512u
-#define TW_CC_GATES       64u
-#define TW_CC_PLACE       0x554000000000ull /* of the struct; where ThreadSanitizer and MemorySanitizer leave memory to the program */
-#define TW_CC_MARK        0x6363776b63617274ull
+#define TW_CC_OWN_CODES                                                                                                                    \
+	(4 * TW_CC_MODULES) /* with those for two versions, a batch routine, and direct system calls that create processes */
+#define TW_CC_WORDS 512u
+#define TW_CC_GATES 64u
+#define TW_CC_PLACE 0x554000000000ull /* of the struct; in a range that ThreadSanitizer and MemorySanitizer leave to the program */
+#define TW_CC_MARK  0x6363776b63617274ull
 
-/* A buffer that nobody reads: of threads for which there is no memory. Its end, TW_CC_RESERVE bytes, is of what goes on though it had been given up (parked.c). */
+/*
+ * A buffer that nobody reads, for threads for which there is no memory. Its end, TW_CC_RESERVE bytes, is for code
+ * that continues although it had been given up (parked.c).
+ */
 #define TW_CC_STRAY   (TW_CC_PLACE - TW_CC_WINDOW + TW_CC_FULL)
 #define TW_CC_NOWHERE (TW_CC_STRAY - TW_CC_SPARE)
 
@@ -69,7 +73,7 @@ struct tw_cc_stream {
 	uint64_t mark;    /* tw_slot.mark */
 	uint32_t current; /* buffer */
 	uint32_t upper;
-	uint8_t on;    /* the number of the switch (struct tw_version_switch) that what is written now belongs to */
+	uint8_t on;    /* the number of the switch (struct tw_version_switch) to which the present records belong */
 	uint64_t time; /* of the last event that has one */
 	/* While the switch is off, with code in one version: */
 	bool quiet;          /* it is written to a buffer that nobody reads */
@@ -77,24 +81,24 @@ struct tw_cc_stream {
 	uint64_t resume;     /* where the stream stands in what is read */
 	uint32_t resume_upper;
 	/* With a guard: */
-	uint32_t tails; /* 1 << number of a buffer whose tail can be written, TW_BUFFERS: of `own` */
-	bool scratch;   /* there is a page for a record that is being written where a buffer ends */
+	uint32_t tails; /* 1 << number of a buffer whose tail is writable, TW_BUFFERS: of `own` */
+	bool scratch;   /* there is a page for a record that crosses a buffer's end */
 	uint64_t torn;  /* where that record belongs; 0: there is none */
 	uint32_t torn_bytes;
 	/* Where records are tallied: */
-	uint64_t pen; /* where the next event goes in the slot's buffer; 0: they are not tallied */
+	uint64_t pen; /* position of the next event in the slot's buffer; 0: records are not tallied */
 	uint64_t own; /* where the buffer of records begins */
 	uint64_t *tally;
 	uint32_t pen_upper, first_upper; /* of the pen; where own begins */
-	uint32_t turns, skip, skipped;   /* buffers filled; to be passed over; passed over since one was counted */
+	uint32_t turns, skip, skipped;   /* buffers filled; to be skipped; skipped since one was counted */
 	uint64_t random;
 	/* While it is parked: */
-	uint64_t parked; /* the number of the handler's call that has interrupted what writes to it; 0: it is not */
+	uint64_t parked; /* the number of the handler's call that has interrupted its writer; 0: none */
 	uint64_t frame;  /* where that call has its struct tw_cc_parked */
 	bool inside;     /* the code here was interrupted */
 };
 
-/* How long a module's records are, by tag, with what is to be done with them; and the entry of tag 0 in windows. */
+/* Lengths of a module's records, by tag, with flags for their treatment; and the entry of tag 0 in windows. */
 enum { TW_CC_RECORD_TOLD = 0x8000, TW_CC_RECORD_LOOP = 0x4000, TW_CC_RECORD_BYTES = 0x3fff };
 struct tw_cc_sizes {
 	uint16_t *size;
@@ -106,12 +110,12 @@ struct tw_cc_thread {
 	uint64_t tp; /* its thread pointer; 0: the entry is free */
 	uint32_t tid;
 	uint32_t parent_pid, parent_tid;
-	uint32_t streams, current; /* how many have been begun, or are about to be; the one that it writes to */
+	uint32_t streams, current; /* number of streams started, or about to be; the current one */
 	uint64_t calls;            /* of handlers */
-	uint64_t stray;            /* how far from tp a slot is that code may load though it has been given up (parked.c); 0: none */
-	bool hops;                 /* what a handler had interrupted went on though it had been given up: handlers switch stacks */
+	uint64_t stray;            /* offset from tp of a slot that code may load although it has been given up (parked.c); 0: none */
+	bool hops;                 /* interrupted code continued although it had been given up: handlers switch stacks */
 	bool ended;                /* it has ended its streams once */
-	bool aside;                /* what it runs is not recorded: a batch routine, or a handler for which there is no stream */
+	bool aside;                /* what it runs is not recorded: a batch routine, or a handler without a stream */
 	/* With a batch routine: */
 	struct tw_cc_kept *kept;
 	uint64_t stack; /* where it begins; 0: there is none yet */
@@ -129,7 +133,7 @@ static inline struct tw_cc_stream *tw_cc_written(struct tw_cc_thread *t)
 	return t->aside ? &t->quiet : &t->stream[t->current];
 }
 
-/* Is anything parked? A handler runs, then, or something that it has switched to. */
+/* Is anything parked? Then a handler runs, or code to which it has switched. */
 static inline bool tw_cc_is_any_parked(const struct tw_cc_thread *t)
 {
 	for (uint32_t k = 0; k < t->streams; k++)
@@ -161,12 +165,12 @@ struct tw_cc_own_code {
 	uint64_t from, to; /* 0: the entry is free */
 };
 
-/* Code that has been written over by that without what was inserted. */
+/* Code that has been overwritten by the version without insertions. */
 struct tw_cc_plain_code {
 	uint64_t from, bytes; /* 0: the entry is free */
 };
 
-/* That it is about to end, and the status: struct drand48_data, as srand48_r writes it. */
+/* Announces its end, and the status: struct drand48_data, as srand48_r writes it. */
 struct tw_cc_ending {
 	uint16_t fixed, status, high, old[3], increment, is_there;
 	uint64_t factor;
@@ -181,19 +185,19 @@ struct tw_cc_process {
 	uint32_t mode; /* enum tw_cc_mode */
 	uint32_t pid, parent_pid, parent_tid;
 	uint64_t
-	    whole; /* where all is mapped of the channel that processes share, in root's: they may become another user's, who cannot open it. 0: it is not */
+	    whole; /* mapping of all of the channel that processes share, in root's: they may become another user's, who cannot open it. 0: not mapped */
 	struct tw_control *control;
 	struct tw_descriptor_table *table;
 	uint32_t table_number, program;
 	uint32_t told; /* what this process is has been told */
 	struct tw_cc_ending ending;
 	uint32_t notes;                  /* how often that is registered to be written */
-	uint64_t beyond;                 /* addresses that the program's limit, as it has set it, is wider */
-	uint32_t *is_known;              /* 0 in a process that has been made by a fork, until that is known */
+	uint64_t beyond;                 /* addresses by which the program's limit, as it has set it, has been raised */
+	uint32_t *is_known;              /* 0 in a process created by a fork, until that is known */
 	uint32_t copies;                 /* forks that have led here, one from the other */
-	uint64_t forks;                  /* which module does what belongs to a fork; 0: the next that comes to it */
+	uint64_t forks;                  /* the module that handles forks; 0: the next one to do so */
 	uint32_t off;                    /* TRACKWAY=off, or =discard */
-	uint32_t discards;               /* the latter: code runs as it is recorded, and what it writes is not read */
+	uint32_t discards;               /* the latter: code runs as if recorded, and what it writes is not read */
 	uint32_t switchable;             /* a module is in two versions, which the recorder switches */
 	uint32_t windows;                /* a module is in one version, and the switch will change */
 	const struct tw_cc_batch *batch; /* recorded, but not by a collector */
@@ -202,7 +206,7 @@ struct tw_cc_process {
 	const struct tw_cc_guard *guard; /* has the handler of SIGSEGV */
 	uint64_t fault_mask;             /* the program's own, of its handler */
 	struct tw_cc_guarded guarded[TW_CC_MODULES];
-	uint64_t word[TW_CC_WORDS]; /* of modules: how far from the thread pointer, and flags of struct tw_cc_word_place; 0: a free entry */
+	uint64_t word[TW_CC_WORDS]; /* of modules: offset from the thread pointer, and flags of struct tw_cc_word_place; 0: a free entry */
 	uint32_t n_words;           /* entries that have been used */
 	char path[128];             /* of the channel */
 	char file[TW_PROGRAM_PATH];
@@ -212,9 +216,9 @@ struct tw_cc_process {
 	struct tw_cc_own_code own_code[TW_CC_OWN_CODES];
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
 	uint64_t spare
-	    [TW_CC_THREADS]; /* windows with buffers that nobody reads; TAKEN: a thread's. They stay, as contexts may go on in other threads */
-	uint32_t threads;    /* entries that are mapped: all, or none where there are no addresses for them */
-	uint64_t used[TW_CC_THREADS / 64]; /* bits: entries that have been a thread's. The others' memory has never been touched */
+	    [TW_CC_THREADS]; /* windows with buffers that nobody reads; TAKEN: a thread's. They stay, since contexts may continue in other threads */
+	uint32_t threads;                  /* mapped entries: all, or none if there are no addresses for them */
+	uint64_t used[TW_CC_THREADS / 64]; /* bits: entries that have belonged to a thread. The others' memory has never been touched */
 	struct tw_cc_thread thread[TW_CC_THREADS];
 };
 
@@ -222,13 +226,13 @@ struct tw_cc_process {
 extern __thread uint64_t trackway_cc_slot __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern uint32_t tw_cc_upper;
 
-/* The first byte: the module's functions in two versions run the second (struct tw_version_switch). Else the page is zeros. */
+/* The first byte: the module's functions in two versions run the second (struct tw_version_switch). The rest of the page is zeros. */
 extern uint8_t trackway_cc_switch[TW_PAGE] __attribute__((aligned(TW_PAGE), visibility("hidden")));
 
 /* Where the file begins. */
 extern const uint8_t __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
-/* What is asked for weakly and is not there has the address 0, or, as gold links position-independent code, that where the file begins. */
+/* A weak reference that is not resolved has the address 0, or, in gold's position-independent code, the start of the file. */
 static inline bool tw_cc_is_there(const void *what)
 {
 	return what && what != __ehdr_start;
@@ -242,11 +246,11 @@ bool tw_cc_same(const uint8_t *a, const uint8_t *b, uint64_t n);
 uint64_t tw_cc_length(const char *s);
 int64_t tw_cc_signed32(const uint8_t *p);
 
-/* What a function in the place of the C library's returns, with errno where the result of the system call is an error. */
+/* Result of a function that replaces the C library's, with errno if the system call's result is an error. */
 extern int *__errno_location(void) __attribute__((weak));
 int tw_cc_answer(int64_t result);
 
-/* A system call of so many arguments, in line: a call of a function that makes it takes more bytes. */
+/* System calls with this many arguments, inline: calling a function for them takes more bytes. */
 static inline int64_t tw_cc_sys0(uint64_t nr)
 {
 	int64_t r;
@@ -324,13 +328,13 @@ void tw_cc_unlock(struct tw_cc_process *p, uint64_t mask);
 /* The calling thread's entry; NULL: it has none. */
 struct tw_cc_thread *tw_cc_find(struct tw_cc_process *p);
 
-/* The same, with its number; else, with *is_there false, the entry that it can have (NULL: there is no more room). */
+/* The same, with its number; otherwise, with *is_there false, the entry that it can have (NULL: there is no more room). */
 struct tw_cc_thread *tw_cc_look_up(struct tw_cc_process *p, uint32_t tid, bool *is_there);
 
 /* The k-th place at which a thread with this pointer may have its entry. */
 struct tw_cc_thread *tw_cc_entry(struct tw_cc_process *p, uint64_t tp, uint32_t k);
 
-/* The next entry from *k on that has been a thread's, and is perhaps; *k goes past it. NULL: there are no more. */
+/* The next entry from *k on that has belonged to a thread, and perhaps still does; *k moves past it. NULL: there are no more. */
 struct tw_cc_thread *tw_cc_next_entry(struct tw_cc_process *p, uint32_t *k);
 
 /* ---- buffer.c: a stream's buffers, each in a window of addresses ---- */
@@ -345,7 +349,7 @@ static inline uint64_t tw_cc_window(const struct tw_cc_stream *s, uint32_t b)
 	return s->base + b * TW_CC_WINDOW;
 }
 
-/* Appends an event at the pointer, which it returns moved. There is always room for one of TW_MAX_EVENT. */
+/* Appends an event at the pointer, and returns the new pointer. There is always room for one of TW_MAX_EVENT. */
 uint64_t tw_cc_event(uint64_t pointer, uint16_t type, const void *a, uint32_t na, const void *b, uint32_t nb);
 
 /* The same with a keyframe of these registers; NULL: zeros. */
@@ -355,10 +359,10 @@ uint64_t tw_cc_buffer_keyframe(struct tw_cc_process *p, struct tw_cc_stream *s, 
 bool tw_cc_buffer_map(uint64_t at, uint64_t bytes, int flags, int fd, uint64_t offset);
 bool tw_cc_buffer_protect(const struct tw_cc_stream *s, uint32_t b, int how);
 
-/* The slot's, or the one whose records go to a batch routine. False: there is no memory. */
+/* The slot's, or the one whose records go to a batch routine. False: no memory. */
 bool tw_cc_buffer_map_all(const struct tw_cc_process *p, struct tw_cc_stream *s);
 
-/* Records go to a buffer of the thread's own from now on, in the window behind the slot's. */
+/* Records go to a buffer of the thread's own from now on, in the window after the slot's. */
 void tw_cc_buffer_tally(const struct tw_cc_process *p, struct tw_cc_stream *s);
 
 /* One that nobody reads; where it begins. */
@@ -369,7 +373,10 @@ uint64_t tw_cc_buffer_quiet(struct tw_cc_stream *s);
 
 void tw_cc_buffer_unmap(struct tw_cc_process *p, struct tw_cc_stream *s);
 
-/* Begins buffer b with a keyframe; where to write. Hands over what it is written with, up to `pointer`. Waits until b has been given back; false: the collector is gone. */
+/*
+ * Starts buffer b with a keyframe; returns where to write. Hands over the current one, up to `pointer`. Waits until b
+ * has been returned; false: the collector is gone.
+ */
 uint64_t tw_cc_buffer_open(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t b, const uint64_t *regs);
 void tw_cc_buffer_close(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer);
 bool tw_cc_buffer_wait(struct tw_cc_process *p, struct tw_slot *slot, uint32_t b);
@@ -380,34 +387,35 @@ void tw_cc_buffer_close_tail(struct tw_cc_stream *s, uint32_t b);
 /* The collector has something to do. */
 void tw_cc_buffer_ring(const struct tw_cc_process *p);
 
-/* Tallied: hands over what has been told, and goes on in the next buffer. */
+/* Tallied: hands over what has been told, and continues in the next buffer. */
 void tw_cc_buffer_turn(struct tw_cc_process *p, struct tw_cc_stream *s);
 
-/* Is the address in what is mapped of the stream's windows? And how many bytes from its base are. */
+/* Is the address in the mapped part of the stream's windows? And the number of mapped bytes from its base. */
 uint64_t tw_cc_buffer_span(const struct tw_cc_process *p, const struct tw_cc_stream *s);
 bool tw_cc_buffer_has(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address);
 
 /* ---- pointer.c: where a stream stands ---- */
 
-/* Takes the pointer out of the slot that has it; the stream has been begun. */
+/* Takes the pointer out of the slot that has it; the stream has been started. */
 uint64_t tw_cc_pointer_take(struct tw_cc_process *p, struct tw_cc_stream *s);
 
-/* Where the stream stands, if the pointer is behind a record that was written elsewhere: that is put where it belongs. */
+/* The stream's position if the pointer is after a record that was written elsewhere: moves that record to its place. */
 uint64_t tw_cc_pointer_settle(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer);
 
-/* Where events go: at this place, which is then moved past them. The stream has been begun. */
+/* Where events go: at this place, which is then moved past them. The stream has been started. */
 uint64_t *tw_cc_pointer_pen(struct tw_cc_process *p, struct tw_cc_stream *s);
 
-/* Is the address in what ends what the stream writes to? */
+/* Is the address in the protected end of what the stream writes to? */
 bool tw_cc_pointer_ends_at(const struct tw_cc_process *p, const struct tw_cc_stream *s, uint64_t address);
 
 /*
- * The record at `start`, so many bytes, does not fit, and belongs to this buffer all the same: it is written elsewhere, from the place that is returned on, and what comes
- * right behind it cannot be. `written`: part of it is there already. 0: there is no memory.
+ * The record at `start`, of this many bytes, does not fit, but belongs to this buffer: it is written elsewhere, from
+ * the returned place on, and nothing can be written directly after it. `written`: part of it is there already. 0: no
+ * memory.
  */
 uint64_t tw_cc_pointer_tear(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t start, uint32_t bytes, bool written);
 
-/* ---- tally.c: with --sink=count threads count their own records, and write them over one another (engine/record/tally.h) ---- */
+/* ---- tally.c: with --sink=count threads count their own records, and overwrite them (engine/record/tally.h) ---- */
 
 static inline bool tw_cc_tallies(const struct tw_cc_process *p)
 {
@@ -417,12 +425,13 @@ static inline bool tw_cc_tallies(const struct tw_cc_process *p)
 /* A new descriptor's entry in windows; 0: there are none left. Under the descriptor lock. */
 uint32_t tw_cc_tally_entry(struct tw_cc_process *p);
 
-/* The records of this descriptor will come. False: there is no room to know that. */
+/* Records of this descriptor will come. False: there is no room to note that. */
 bool tw_cc_tally_note(struct tw_cc_process *p, const struct tw_descriptor *d);
 
 /*
- * The thread's own buffer is full, up to `to`: it counts what is in it. What does not count the same each time goes to the pen. Going through it takes longer than filling it: so
- * of long streams most buffers are passed over, and those that are counted stand for them (tw_slot.uncounted).
+ * The thread's own buffer is full, up to `to`: counts its contents. What does not count the same each time goes to
+ * the pen. Counting takes longer than filling: so for long streams most buffers are skipped, and the counted ones
+ * stand for them (tw_slot.uncounted).
  */
 void tw_cc_tally_turn(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t to);
 
@@ -436,13 +445,13 @@ static inline bool tw_cc_batch_begin(struct tw_cc_process *p)
 	return p->threads && tw_cc_is_there(&trackway_cc_batch) && trackway_cc_batch.handover->begin(p);
 }
 
-/* The process's routine, until it has answered: then its module may be closed. */
+/* The process's routine, until it has ended: then its module may be closed. */
 static inline const struct tw_cc_batch *tw_cc_batch_open(const struct tw_cc_process *p)
 {
 	return p->batch_ended ? 0 : p->batch;
 }
 
-/* What is in the stream's buffer goes to the routine, if it has not answered (struct tw_cc_handover). */
+/* Passes the contents of the stream's buffer to the routine, unless it has ended (struct tw_cc_handover). */
 static inline void tw_cc_batch_take(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, bool last)
 {
 	if (tw_cc_batch_open(p))
@@ -457,15 +466,15 @@ static inline bool tw_cc_batch_is_own(const struct tw_cc_process *p)
 
 /* ---- slot.c ---- */
 
-/* The stream has a slot of the channel from now on, with its buffers mapped. False: there is none, or the process is not recorded. */
+/* The stream gets a slot of the channel, with its buffers mapped. False: there is none, or the process is not recorded. */
 bool tw_cc_slot_get(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s);
 
-/* A handler's is as a thread that the one which it interrupts has begun: no program has been executed. */
+/* A handler's slot is like that of a thread started by the one it interrupts: no program has been executed. */
 bool tw_cc_slot_is_handlers(const struct tw_cc_thread *t, const struct tw_cc_stream *s);
 
 /* ---- stream.c ---- */
 
-/* Begins the stream: with a slot of the channel if the process is recorded and there is one, else with a spare buffer. */
+/* Starts the stream: with a slot of the channel if the process is recorded and there is one, otherwise with a spare buffer. */
 void tw_cc_stream_begin(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_stream *s);
 
 /* Ends it: hands over what is written. `status`, `what`: as in struct tw_thread_end. */
@@ -474,20 +483,24 @@ void tw_cc_stream_end(struct tw_cc_process *p, struct tw_cc_stream *s, int32_t s
 /* In a child: forgets the parent's, and what was written to it since. */
 void tw_cc_stream_forget(struct tw_cc_process *p, struct tw_cc_stream *s);
 
-/* Nobody knows any more where it stands: the collector finds out. */
+/* Its position is no longer known: the collector determines it. */
 void tw_cc_stream_abandon(struct tw_cc_process *p, struct tw_cc_stream *s);
 
-/* Goes on in the next buffer, whose keyframe has these registers (NULL: zeros). Returns the pointer. */
+/* Continues in the next buffer, whose keyframe has these registers (NULL: zeros). Returns the pointer. */
 uint64_t tw_cc_stream_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, const uint64_t *regs);
 
 /*
- * Code in one version writes records whether the switch is on or off; while it is off they go to a buffer that nobody reads. This is looked at where a buffer is full, and where a function is entered that the
- * recorder has named: so threads that do not enter it follow later. `pointer`: where the thread writes now, in a buffer that has room for an event; returns where it goes on. `pc`: what it runs next (0: it is
- * not known), with these registers.
+ * Code in one version writes records whether the switch is on or off; while it is off they go to a buffer that nobody
+ * reads. The switch is checked when a buffer is full, and on entry to a function that the recorder has named: so
+ * threads that do not enter it follow later. `pointer`: the thread's position, in a buffer that has room for an
+ * event; returns the new one. `pc`: what it runs next (0: not known), with these registers.
  */
 uint64_t tw_cc_stream_follow(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pointer, uint64_t pc, const uint64_t *regs);
 
-/* Recording goes on in a second version, at this instruction: if it has been off since the stream was last written to, that is told. */
+/*
+ * Recording continues in a second version, at this instruction: if it has been off since the stream was last written
+ * to, that is recorded.
+ */
 void tw_cc_stream_enter(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc);
 
 /* ---- branch.c ---- */
@@ -495,7 +508,7 @@ void tw_cc_stream_enter(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_
 /* Where the direct branch at `insn` leads. */
 uint64_t tw_cc_branch_target(const uint8_t *insn);
 
-/* The test of the switch that a function of this module in two versions begins with; 0: it has none. And its second version, or itself. */
+/* The test of the switch at the start of a function of this module in two versions; 0: it has none. And its second version, or itself. */
 uint64_t tw_cc_branch_test(uint64_t function);
 uint64_t tw_cc_branch_second(uint64_t function);
 
@@ -504,12 +517,12 @@ uint64_t tw_cc_branch_second(uint64_t function);
 /* The file that this address is in. */
 bool tw_cc_maps_path(uint64_t address, char *path, uint64_t room);
 
-/* Appends MAP events of the file that this address is in. */
+/* Appends MAP events for the file that contains this address. */
 uint64_t tw_cc_maps_tell(uint64_t pointer, uint64_t address);
 
 /* ---- module.c ---- */
 
-/* Draws this module's numbers, and tells the table of the process of its blocks. The calling thread has a slot. */
+/* Draws this module's numbers, and enters its blocks in the table of the process. The calling thread has a slot. */
 void tw_cc_module_describe(struct tw_cc_process *p, const struct tw_cc_stream *s);
 
 /* Are there any blocks, and has the link been finished? */
@@ -517,13 +530,16 @@ bool tw_cc_module_ready(void);
 
 /* ---- places.c ---- */
 
-/* What code calls that has the pointer in one of the registers (cold.S). */
+/* Called by code that has the pointer in one of the registers (cold.S). */
 typedef void tw_cc_way(void);
 
-/* Recording starts and stops where this module's functions are entered that the recorder has named. The ways are those of all registers. */
+/* Recording starts and stops at entries of this module's functions that the recorder has named. The ways are those of all registers. */
 void tw_cc_places_find(struct tw_cc_process *p, tw_cc_way *const *ways);
 
-/* A way (cold.S) that comes back to `to` was taken from a gate of a function in one version: recording starts or stops there, if it is to. Where the function begins; 0: it was no gate. */
+/*
+ * A way (cold.S) that returns to `to` was taken from a gate of a function in one version: recording starts or stops
+ * there, if requested. Returns the start of the function; 0: it was no gate.
+ */
 uint64_t tw_cc_places_passed(uint64_t to);
 
 /* ---- plain.c ---- */
@@ -531,38 +547,38 @@ uint64_t tw_cc_places_passed(uint64_t to);
 /* Code of this module has run, as it was instrumented. */
 extern bool tw_cc_has_run;
 
-/* The process is not recorded: this module does without what was inserted, if its code has not run. */
+/* The process is not recorded: this module runs without insertions, if its code has not run. */
 void tw_cc_plain_enter(struct tw_cc_process *p);
 
 /* The module is closed. */
 void tw_cc_plain_leave(struct tw_cc_process *p);
 
-/* The process is recorded after all: modules have their code as it was instrumented, unless there are several threads. */
+/* The process is recorded after all: modules get their instrumented code back, unless there are several threads. */
 void tw_cc_plain_undo(struct tw_cc_process *p);
 
 /* ---- process.c ---- */
 
-/* The process's; made, and its mode found out, by the first that asks. */
+/* The process's; the first caller makes it, and determines its mode. */
 struct tw_cc_process *tw_cc_process(void);
 
 /* The calling thread's entry, made if there is none; NULL: there is no more room. */
 struct tw_cc_thread *tw_cc_self(struct tw_cc_process *p);
 
 /*
- * The same of a thread that has a pointer: its thread-local memory has been its own since, so nobody asks the kernel who it is. That takes as long as filling a fourth of a buffer that is
- * not read.
+ * The same for a thread that has a pointer: its thread-local memory has been its own since, so the kernel is not
+ * asked for its identity. (That takes as long as filling a quarter of a buffer that is not read.)
  */
 struct tw_cc_thread *tw_cc_again(struct tw_cc_process *p);
 
-/* An entry's streams are another process's, or another thread's. `own`: the slots are there. */
+/* An entry's streams belong to another process, or another thread. `own`: the slots exist. */
 void tw_cc_forget_streams(struct tw_cc_process *p, struct tw_cc_thread *t, bool own);
 
 /* ---- child.c ---- */
 
-/* This is the child of the process's thread `parent`, and has nothing that is written to yet. */
+/* This is the child of the process's thread `parent`, and has no stream that is written to yet. */
 void tw_cc_child_become(struct tw_cc_process *p, uint32_t parent);
 
-/* If it has been made in a way that nobody has seen, it has its own streams from now on, and recording stops: it may have written to its parent's. */
+/* If it was created in an unseen way, it has its own streams from now on, and recording stops: it may have written to its parent's. */
 void tw_cc_child_notice(struct tw_cc_process *p);
 
 /* ---- parked.c ---- */
@@ -570,21 +586,21 @@ void tw_cc_child_notice(struct tw_cc_process *p);
 /* What a handler has interrupted; on the handler's stack. */
 struct tw_cc_parked {
 	uint64_t number;               /* of the handler's call; it is overwritten when the frame is gone */
-	uint64_t before, before_frame; /* what the stream was parked for: handlers come between the steps of this, too */
+	uint64_t before, before_frame; /* position at which the stream was parked: handlers may also interrupt the steps of this */
 	bool before_inside;
 	struct tw_cc_thread *thread;
 	struct tw_cc_stream *stream;
 	uint64_t *active, pointer;
-	uint64_t slot; /* how far from the thread's place that is which the code may load, though it has no pointer; 0: none */
+	uint64_t slot; /* offset from the thread's place of the slot which the code may load although it has no pointer; 0: none */
 	uint64_t base, bytes, quiet_base; /* where it may write: as in the stream */
 };
 
-/* The thread, which is not aside, writes to another stream, or aside, until what has been interrupted goes on; `context`: its registers. */
+/* The thread, which is not aside, writes to another stream, or aside, until the interrupted code continues; `context`: its registers. */
 struct ucontext;
 void tw_cc_park(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_parked *k, const struct ucontext *context);
 void tw_cc_unpark(struct tw_cc_process *p, struct tw_cc_parked *k, struct ucontext *context);
 
-/* What wrote aside when it was interrupted goes on; perhaps the thread does not write aside any more. */
+/* Interrupted code that wrote aside continues; the thread may no longer be writing aside. */
 void tw_cc_unpark_aside(struct tw_cc_process *p);
 
 /* This module's copy comes and goes. */
@@ -598,13 +614,13 @@ void tw_cc_handle(int number, struct siginfo *info, void *context);
 
 void tw_cc_restore(void);
 
-/* The module is closed: signals that its copy runs the handlers of, or this one, go to the program's handlers themselves. */
+/* The module is closed: signals whose handlers its copy runs, or this one, go directly to the program's handlers. */
 void tw_cc_signals_leave(const struct tw_cc_process *p);
 void tw_cc_signal_give_back(const struct tw_cc_process *p, int number, uint64_t mask);
 
 /* ---- cold.c ---- */
 
-/* What the thread writes to now; begun, if it is not. t NULL: what nobody reads. */
+/* The thread's current stream; started if needed. t NULL: one that nobody reads. */
 struct tw_cc_stream *tw_cc_begin(struct tw_cc_process *p, struct tw_cc_thread *t);
 
 /* The recording is told of this module, once. */
@@ -625,7 +641,7 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs);
 void tw_cc_fork_enter(void);
 void tw_cc_fork_leave(struct tw_cc_process *p);
 
-/* What a child begins with that the C library does not make. */
+/* Initial state of a child that the C library does not create. */
 struct tw_cc_beginning {
 	struct tw_cc_process *process; /* NULL: the child shares its parent's memory, or nothing is recorded */
 	uint32_t copies, parent;
@@ -642,7 +658,7 @@ void tw_cc_after_copy(const struct tw_cc_beginning *b, bool is_child);
 /* ---- twice/known.c, in modules with functions in two versions ---- */
 
 struct tw_cc_known_code {
-	/* What a learn file has of the module is left out from now on; none of its code has run, and the recording has been told of it. */
+	/* What a learn file has of the module is left out from now on; none of its code has run, and the module has been recorded. */
 	void (*enter)(struct tw_cc_process *p);
 	void (*leave)(void); /* the module is closed */
 };
@@ -650,10 +666,10 @@ extern const struct tw_cc_known_code trackway_cc_known __attribute__((weak, visi
 
 /* ---- guard/guard.c, in modules that were linked so ---- */
 
-/* Where the module has the word that borrowed registers are put aside in, from the thread pointer. It is there if code of the module borrows any. */
+/* Offset of the word for saving borrowed registers from the thread pointer. It exists if code of the module borrows any. */
 extern uint64_t trackway_cc_spill_at(void) __attribute__((weak, visibility("hidden")));
 
-/* The function may be none, which an instruction that calls it cannot always reach (code at high addresses). */
+/* The function may be missing, in which case a call instruction cannot always reach it (code at high addresses). */
 static inline uint64_t tw_cc_read_word(uint64_t (*at)(void))
 {
 	uint64_t value;
