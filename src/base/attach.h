@@ -54,8 +54,8 @@ struct tw_attach {
 	uint64_t map, n_maps;     /* all of its memory */
 	uint64_t engine, program; /* addresses of the paths of both */
 	uint64_t
-	    lock_later; /* MCL_FUTURE, and perhaps MCL_ONFAULT, if the program locks what it maps later (mlockall); the kernel no longer does */
-	uint64_t entry;    /* the engine's: where threads begin */
+	    lock_later; /* MCL_FUTURE, and perhaps MCL_ONFAULT, if the program locks later mappings (mlockall); the kernel no longer does */
+	uint64_t entry; /* the engine's: where threads begin */
 	char failure[256]; /* the engine's: why it cannot be */
 };
 

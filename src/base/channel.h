@@ -156,7 +156,7 @@ struct tw_slot {
 		uint32_t slack_end;     /* FULL: end of what stands in the slack (0: nothing) */
 	} buffer[TW_BUFFERS];
 	_Atomic uint32_t
-	    claim; /* 1: somebody is about to reserve it, or to set CLEARED. If that process is killed just then it stays so, and the slot unused */
+	    claim; /* 1: somebody is about to reserve it, or to set CLEARED; if killed just then it stays so, and the slot unused */
 	_Atomic uint32_t trace; /* enum tw_slot_trace */
 	/* Tallied threads: bytes of records written; those copied to the buffers of the slot; keyframes. */
 	uint64_t written, copied, keyframes;
@@ -270,7 +270,7 @@ enum tw_switch {
 enum tw_budget_seeks {
 	TW_SEEKS_NOTHING, /* bare code tells what it comes by */
 	TW_SEEKS_ALL,     /* nothing is known yet */
-	TW_SEEKS_NEW /* much is known: half of each period's budget is for places where bare code reaches something new, in the first period all of it */
+	TW_SEEKS_NEW /* much is known: half of each period's budget, and all of the first, is for places where bare code meets something new */
 };
 struct tw_budget_control {
 	uint64_t period;     /* ns; 0: there is no budget */

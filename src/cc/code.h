@@ -48,8 +48,7 @@ struct tw_cc_insn {
 	uint8_t marked;              /* its own address is stored somewhere (marks.h): no code is inserted between its label and it */
 	uint8_t falls;               /* the next in the array is what runs after it, if it does not transfer control */
 	uint8_t keeps_all;           /* a call that changes no registers, and may read all of them */
-	uint8_t
-	    computes; /* a call of a compiler's helper function, never instrumented, that computes from its arguments and calls nobody back */
+	uint8_t computes;  /* a call of a compiler's helper function, never instrumented, which just computes and calls nobody back */
 	int32_t branch;    /* instruction that it leads to; -1: it leads out of the file, or is none */
 	uint32_t function; /* in code.function */
 	uint32_t symbol;   /* that its relocation is for, or 0 */

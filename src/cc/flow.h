@@ -26,7 +26,7 @@ enum {
 enum tw_cc_check { TW_CC_NO_CHECK, TW_CC_CHECK, TW_CC_CHECK_KEEPS_FLAGS };
 
 struct tw_cc_options {
-	int pic; /* shared libraries: the slot is found through the global offset table, and functions may be replaced by others of the same name */
+	int pic;     /* shared libraries: the slot is found through the global offset table, and functions may be interposed */
 	int values;  /* references are recorded */
 	int by_hand; /* hand-written: functions may have their own conventions, so all registers and flags matter at calls and exits */
 	int guard;   /* each buffer ends in write-protected memory: only code that may have another thread's, or module's, pointer checks */

@@ -50,12 +50,11 @@
 #define TW_CC_STREAMS     16u /* of a thread */
 #define TW_CC_THREADS     4096u
 #define TW_CC_MODULES     128u
-#define TW_CC_OWN_CODES                                                                                                                    \
-	(4 * TW_CC_MODULES) /* with those for two versions, a batch routine, and direct system calls that create processes */
-#define TW_CC_WORDS 512u
-#define TW_CC_GATES 64u
-#define TW_CC_PLACE 0x554000000000ull /* of the struct; in a range that ThreadSanitizer and MemorySanitizer leave to the program */
-#define TW_CC_MARK  0x6363776b63617274ull
+#define TW_CC_OWN_CODES   (4 * TW_CC_MODULES) /* including two versions, a batch routine, and direct system calls for processes */
+#define TW_CC_WORDS       512u
+#define TW_CC_GATES       64u
+#define TW_CC_PLACE       0x554000000000ull /* of the struct; in a range that ThreadSanitizer and MemorySanitizer leave to the program */
+#define TW_CC_MARK        0x6363776b63617274ull
 
 /*
  * A buffer that nobody reads, for threads for which there is no memory. Its end, TW_CC_RESERVE bytes, is for code
@@ -184,8 +183,7 @@ struct tw_cc_process {
 	uint32_t lock;
 	uint32_t mode; /* enum tw_cc_mode */
 	uint32_t pid, parent_pid, parent_tid;
-	uint64_t
-	    whole; /* mapping of all of the channel that processes share, in root's: they may become another user's, who cannot open it. 0: not mapped */
+	uint64_t whole; /* mapping of all shared memory of the channel, in root's processes, which may change the user; 0: none */
 	struct tw_control *control;
 	struct tw_descriptor_table *table;
 	uint32_t table_number, program;
@@ -216,8 +214,8 @@ struct tw_cc_process {
 	struct tw_cc_own_code own_code[TW_CC_OWN_CODES];
 	struct tw_cc_sizes sizes[TW_CC_MODULES];
 	uint64_t spare
-	    [TW_CC_THREADS]; /* windows with buffers that nobody reads; TAKEN: a thread's. They stay, since contexts may continue in other threads */
-	uint32_t threads;                  /* mapped entries: all, or none if there are no addresses for them */
+	    [TW_CC_THREADS]; /* windows with buffers that nobody reads; TAKEN: a thread's. They stay: contexts may move to other threads */
+	uint32_t threads;    /* mapped entries: all, or none if there are no addresses for them */
 	uint64_t used[TW_CC_THREADS / 64]; /* bits: entries that have belonged to a thread. The others' memory has never been touched */
 	struct tw_cc_thread thread[TW_CC_THREADS];
 };
