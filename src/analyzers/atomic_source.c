@@ -16,9 +16,9 @@ enum language { C_OR_CXX, GO, RUST };
 struct tw_source_file {
 	char *path;     /* as the names have it, or where an include leads */
 	char *text;     /* NULL: it cannot be read */
-	char *declared; /* names that it, or what it includes, declares atomic, and macros that are, each between newlines; NULL: none */
+	char *declared; /* atomic names declared by it or by what it includes, and atomic macros, each between newlines; NULL: none */
 	size_t n_declared, declared_room;
-	enum language language; /* Go: statements end with their lines; what is inlined may have the line of its caller */
+	enum language language; /* Go: statements end with their lines; inlined code may have the line of its caller */
 	int none;               /* nothing in it is atomic */
 };
 
@@ -29,7 +29,7 @@ static int is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The first word of the text that begins so, or is so where `whole`; NULL: none. */
+/* The first word of the text that starts with `word`, or equals it if `whole`; NULL: none. */
 static const char *find_word(const char *text, const char *word, int whole)
 {
 	const size_t n = strlen(word);
@@ -72,7 +72,7 @@ static int ends_statement(const char *line)
 	       (n > 1 && line[n - 1] == '/' && line[n - 2] == '*');
 }
 
-/* So many bytes of the text, or as many as there is room for. */
+/* Copies this many bytes of the text, or as many as fit. */
 static void copy_bytes(const char *from, size_t n, char to[STATEMENT])
 {
 	n = n < STATEMENT - 1 ? n : STATEMENT - 1;
@@ -80,7 +80,7 @@ static void copy_bytes(const char *from, size_t n, char to[STATEMENT])
 	to[n] = 0;
 }
 
-/* The lines of the statement that the line is part of, in one text; and where it begins. */
+/* The lines of the statement that contains the line, in one text; and its start. */
 static const char *copy_statement(const char *text, const char *line, char *to)
 {
 	const char *from = line, *before, *last = line;
@@ -99,7 +99,7 @@ static const char *copy_line(const char *line, char *to)
 	return line;
 }
 
-/* Of several statements, keeps those that use the object, if there are such. */
+/* Of several statements, keeps those that use the object, if there are any. */
 static void keep_those_of(const char *object, char *text)
 {
 	char kept[STATEMENT];
@@ -122,7 +122,7 @@ static void keep_those_of(const char *object, char *text)
 
 /* ---- what declarations say ---- */
 
-/* Where in the line a type that is atomic ends; NULL: there is none. */
+/* End of an atomic type in the line; NULL: there is none. */
 static const char *atomic_type(const char *line)
 {
 	static const char *const types[] = {"_Atomic", "atomic<", "atomic_", NULL};
@@ -233,7 +233,7 @@ int tw_atomic_source_is_operation(const char *word, size_t bytes)
 	return 0;
 }
 
-/* A call of what is named as an atomic operation: g_atomic_int_get(, uatomic_read(, atomicGet(. */
+/* A call of a function named like an atomic operation: g_atomic_int_get(, uatomic_read(, atomicGet(. */
 static int calls_atomic(const char *statement)
 {
 	for (const char *p = statement; *p;) {
@@ -278,7 +278,10 @@ static int is_relaxed(const char *statement)
 	return strstr(statement, "relaxed") || strstr(statement, "RELAXED") || strstr(statement, "Relaxed");
 }
 
-/* Is there a fence or a flush in the function around? What is relaxed in it may order by that. Functions end where a line begins with a brace. */
+/*
+ * Is there a fence or a flush in the enclosing function? Then relaxed accesses in it may order. Functions end at a
+ * line that starts with a brace.
+ */
 static int is_fenced(const char *text, const char *line)
 {
 	const char *from = line, *to = strstr(line, "\n}");
@@ -299,7 +302,7 @@ static int goes_on(const char *line)
 	return n && line[n - 1] == '\\' && line[n];
 }
 
-/* The first line of the directive that the line is part of; NULL: it is part of none. */
+/* The first line of the directive that contains the line; NULL: none does. */
 static const char *directive_of(const char *text, const char *line)
 {
 	for (const char *before; line && (before = line_before(text, line)) && goes_on(before);)
@@ -308,7 +311,7 @@ static const char *directive_of(const char *text, const char *line)
 	return *begins == '#' || !strncmp(begins, "_Pragma", 7) ? line : NULL;
 }
 
-/* The line before that is not empty, nor only opens a block; NULL: there is none. */
+/* The previous line that is not empty, and does more than open a block; NULL: there is none. */
 static const char *line_that_precedes(const char *text, const char *line)
 {
 	do
@@ -330,7 +333,7 @@ static void copy_joined(const char *line, char to[STATEMENT])
 	to[n] = 0;
 }
 
-/* The directive of OpenMP that the line is part of, or else the one right above it, in one line; "": there is none. */
+/* The OpenMP directive that contains the line, or the one directly above it, in one line; "": there is none. */
 static void copy_pragma(const char *text, const char *line, char to[STATEMENT])
 {
 	const char *own = directive_of(text, line), *from = own ? own : directive_of(text, line_that_precedes(text, line));
@@ -339,7 +342,10 @@ static void copy_pragma(const char *text, const char *line, char to[STATEMENT])
 		*to = 0;
 }
 
-/* Under `#pragma omp atomic`, or that itself? Then 1, or 2 where it orders: it says so, or the function around has a flush or fence, which may. */
+/*
+ * Is it under `#pragma omp atomic`, or is it that itself? Then 1, or 2 if it orders: it says so, or the enclosing
+ * function has a flush or fence, which may.
+ */
 static int under_pragma(const char *text, const char *statement)
 {
 	static const char *const orders[] = {"seq_cst", "acquire", "release", "acq_rel", NULL};
@@ -353,7 +359,7 @@ static int under_pragma(const char *text, const char *statement)
 	return is_fenced(text, statement) ? 2 : 1;
 }
 
-/* At a pragma that reduces? gcc adds up what the threads have by atomic operations, whose line is the pragma's or that right below. */
+/* Is it at a pragma with a reduction? gcc combines the threads' results by atomic operations, whose line is the pragma's or the next. */
 static int is_at_reduction(const char *text, const char *line)
 {
 	char pragma[STATEMENT];
@@ -387,7 +393,7 @@ static const struct order_words *order_words_of(enum language language)
 	return language == RUST ? &rust : &c;
 }
 
-/* What the only atomic operation of a statement that reads and writes at once lacks, by the order that it names. 0 where that is not sure. */
+/* What the only atomic operation of a statement that both reads and writes lacks, by the order that it names. 0 if not certain. */
 static uint8_t lacks_of(enum language language, const char *statement)
 {
 	static const char *const at_once[] = {"fetch_", "exchange", "test_and_set", NULL}, *const rust_at_once[] = {
@@ -452,7 +458,7 @@ static int declare_macro(struct tw_source_file *f, const char *line)
 
 static struct tw_source_file *file_of(struct tw_atomic_source *s, const char *path);
 
-/* What one file includes by "NAME": beside it, or in that or include/ of a folder above. */
+/* A file included by "NAME": next to it, or in that directory or include/ of a folder above. */
 static struct tw_source_file *included(struct tw_atomic_source *s, const char *from, const char *name, size_t bytes)
 {
 	enum { ABOVE = 4 };
@@ -471,7 +477,7 @@ static struct tw_source_file *included(struct tw_atomic_source *s, const char *f
 	return NULL;
 }
 
-/* What a file declares that this one includes is declared in this one. */
+/* What an included file declares is declared in this one. */
 static int declare_included(struct tw_atomic_source *s, struct tw_source_file *f, const char *line)
 {
 	const char *name = behind_directive(line, "include");
@@ -484,7 +490,7 @@ static int declare_included(struct tw_atomic_source *s, struct tw_source_file *f
 	return error;
 }
 
-/* Lists what is atomic in the file and what it includes. What includes itself is listed as far as it has been read. */
+/* Lists what is atomic in the file and its includes. A file that includes itself is listed as far as it has been read. */
 static void list_declared(struct tw_atomic_source *s, struct tw_source_file *f)
 {
 	char line[STATEMENT];

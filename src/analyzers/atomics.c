@@ -24,7 +24,7 @@ static int is_locked(const uint8_t *code, unsigned bytes)
 	return locked || (i + 1 < bytes && (code[i] == 0x86 || code[i] == 0x87) && code[i + 1] >> 6 != 3);
 }
 
-/* Does it push or pop, call or return? What stands in the source is about other accesses then. */
+/* Does it push or pop, call or return? Then the source is about other accesses. */
 static int is_of_stack(const uint8_t *code, unsigned bytes)
 {
 	int locked;
@@ -44,7 +44,7 @@ static int leads_on(const uint8_t *code, unsigned bytes)
 	return i + 1 < bytes && code[i] == 0xff && (code[i + 1] >> 3 & 7) >= 2 && (code[i + 1] >> 3 & 7) != 7;
 }
 
-/* Does it access what stands at so much from rsp or rbp, or in an array? */
+/* Does it access memory at an offset from rsp or rbp, or in an array? */
 static int is_of_frame_or_array(const uint8_t *code, unsigned bytes)
 {
 	int locked;
@@ -95,7 +95,7 @@ static int is_of_atomic_type(const char *function)
 	return 0;
 }
 
-/* Is the function, without what it is a member of, its arguments and those of templates, named as an atomic operation? */
+/* Is the function, without its class, its arguments and template arguments, named like an atomic operation? */
 static int is_named_so(const char *function)
 {
 	const char *end = function + strcspn(function, "(<"), *from = end;
@@ -109,7 +109,10 @@ static int is_operation(const char *function)
 	return is_of_atomic_type(function) || is_named_so(function);
 }
 
-/* Is the function one of those by which Rust's libraries hand over without locks? Built without lines, as libraries' generic code is in a release, its atomic accesses are not told from others. */
+/*
+ * Is it a function by which Rust's libraries synchronize without locks? Built without lines, as generic library code
+ * is in a release, its atomic accesses cannot be identified.
+ */
 static int hands_over(const char *function)
 {
 	static const char *const modules[] = {"std::sync::mpmc::", "std::sync::mpsc::", "crossbeam_channel::", "crossbeam_deque::",
@@ -133,7 +136,7 @@ static enum tw_atomic_kind judge_frames(struct tw_atomics *a, const struct tw_co
 	return TW_ATOMIC_ORDERS;
 }
 
-/* What it lacks, by the innermost frame that says so; frames around the first that is no atomic function's say nothing of it. */
+/* What it lacks, by the innermost frame that says so; frames around the first non-atomic function say nothing about it. */
 static uint8_t judge_halves(struct tw_atomics *a, const struct tw_code_name *name)
 {
 	uint8_t lacks = tw_atomic_source_lacks(&a->source, name->file, name->line);
@@ -168,7 +171,10 @@ static enum tw_atomic_kind judge_name(struct tw_atomics *a, struct tw_names *nam
 	return kind < TW_ATOMIC_RELAXED && by_name ? TW_ATOMIC_ORDERS : kind;
 }
 
-/* Its kind, by names; of what is locked also what it lacks, and whether it reduces. `aside`: what an atomic function that is not inlined has on its stack, or jumps by. */
+/*
+ * Its kind, by names; for a locked instruction also what it lacks, and whether it reduces. `aside`: a stack access,
+ * or an indirect jump, of an atomic function that is not inlined.
+ */
 static enum tw_atomic_kind judge(struct tw_atomics *a, const struct tw_ref *r, uint32_t image, struct tw_atomic_insn *of, int aside)
 {
 	struct tw_names *names = tw_context_names(a->context);

@@ -1,10 +1,11 @@
 /*
- * branches: how often each conditional branch was taken; where indirect jumps and calls went; and, where that is asked for, how often predictors (predictors.h) would have been
- * wrong.
+ * branches: how often each conditional branch was taken; where indirect jumps and calls went; and, if requested, how
+ * often predictors (predictors.h) would have been wrong.
  *
- * Where a block's last instruction led to is known when the thread's next block begins, or where a signal says what it interrupted. Within a stretch that stays (struct
- * tw_stretch) that is the same each time: so executions of it are counted (its *way*), and what its last block led to, and the branches of it are worked out at the end. Predictors want
- * each outcome in its order, and begin anew with each thread, so a state sees whole threads.
+ * The target of a block's last instruction is known when the thread's next block starts, or when a signal says what
+ * it interrupted. Within a permanent stretch (struct tw_stretch) targets are the same each time: so executions of it
+ * are counted (its *way*), and the target of its last block; its branches are computed at the end. Predictors need
+ * each outcome in order, and are reset for each thread, so a state sees whole threads.
  */
 #include "analyze/batch_walk.h"
 #include "analyze/by_fragment.h"
@@ -23,32 +24,32 @@ struct site {
 	uint32_t number; /* and 1; 0: not known yet */
 };
 
-/* A stretch that stays, in the state's memory: what each execution looks at. All zeros: it is not known. */
+/* A permanent stretch, in the state's memory: what each execution uses. All zeros: not known. */
 struct way {
-	uint64_t first; /* address of its first block; 0: it is to be taken block by block */
+	uint64_t first; /* address of its first block; 0: take it block by block */
 	uint64_t
-	    target; /* of its last branch, if that is conditional; of an indirect one INDIRECT and where it led first, if `led` says that it has led there */
+	    target; /* of its last branch, if that is conditional; of an indirect one INDIRECT and its first target, if `led` says that there is one */
 	uint64_t led[2]; /* how often it led elsewhere, and to `target` */
 };
 
-/* No block begins at an address with this bit, but of the kernel's. */
+/* No block starts at an address with this bit, except in the kernel. */
 #define INDIRECT (1ull << 63)
 
 /* ...and what the end asks for. */
 struct way_end {
 	const struct tw_stretch *stretch;
-	uint64_t cut;    /* executions after which nothing came; one less where the last one is counted, and has yet to lead somewhere */
+	uint64_t cut;    /* executions after which nothing came; one less if the last one is counted, and its target is still unknown */
 	uint32_t thread; /* one that ran it */
 	uint8_t end;     /* enum tw_end, if it ends with a branch; else 0 */
 };
 
-/* How often the indirect branch that a way ends with has led to pc, in the state's memory. */
+/* How often the indirect branch at the end of a way has gone to pc, in the state's memory. */
 struct led {
 	uint64_t pc, n;
 	size_t way;
 };
 
-/* So many of them are kept, by what they are: those that came last. */
+/* This many of them are kept, by identity: the most recent ones. */
 enum { LED = 2048 };
 
 struct state {
@@ -163,14 +164,14 @@ static const struct tw_block *code_of(const struct tw_block_run *run)
 	return &tw_descriptor_blocks(run->descriptor)[run->block];
 }
 
-/* What the block ends with; 0: no branch, or it did not come to that. */
+/* The end of the block; 0: no branch, or it was not reached. */
 static uint8_t end_of(const struct tw_block_run *run)
 {
 	const struct tw_block *b = code_of(run);
 	return run->n_insns == b->n_insns && is_branch(b->end) ? b->end : 0;
 }
 
-/* The branch that a block of a way ends with led to pc n times. */
+/* The branch at the end of a way's block has gone to pc n times. */
 static int add_outcomes(struct state *s, const struct way_end *w, const struct tw_block_run *run, uint64_t pc, uint64_t n)
 {
 	const uint8_t end = n ? end_of(run) : 0;
@@ -192,7 +193,7 @@ static const struct tw_block_run *last_of(const struct way_end *w)
 	return &w->stretch->blocks[w->stretch->n_blocks - 1];
 }
 
-/* Where the last branch of a way led to: of an indirect one where it led first. */
+/* Targets of the last branch of a way: of an indirect one the first target. */
 static int settle_end(struct state *s, const struct way *w, const struct way_end *e)
 {
 	const uint64_t target = w->target & ~INDIRECT;
@@ -281,7 +282,7 @@ static int make_way(struct state *s, const struct tw_stretch *stretch)
 	return 0;
 }
 
-/* The indirect branch that a way ends with has led to pc, where it did not lead first. */
+/* The indirect branch at the end of a way has gone to pc, which is not its first target. */
 static int lead_elsewhere(struct state *s, struct way *w, uint64_t pc)
 {
 	const size_t way = (size_t)(w - s->ways);
@@ -301,7 +302,10 @@ static int lead_elsewhere(struct state *s, struct way *w, uint64_t pc)
 	return error;
 }
 
-/* A way has led to pc, which is not the kernel's. Conditional branches go without a branch here: they are as likely to be guessed wrong as where they stand. */
+/*
+ * A way has led to pc, which is not the kernel's. Counts conditional outcomes without a branch here: one would be
+ * mispredicted as often as theirs.
+ */
 static inline int lead_way(struct state *s, struct way *w, uint64_t pc)
 {
 	const uint64_t differs = pc ^ w->target;
@@ -400,7 +404,7 @@ static int take_blocks(struct state *s, struct tw_batch_walk *w, const struct tw
 	return error;
 }
 
-/* The way of a stretch, which is made if it is not known; NULL: it is to be taken block by block. */
+/* The way of a stretch, made if not known; NULL: take it block by block. */
 static struct way *way_of(struct state *s, const struct tw_stretch *stretch, int *error)
 {
 	if (!stretch->number || s->predicts)
@@ -422,7 +426,7 @@ static int take_stretch(struct state *s, struct tw_batch_walk *w, const struct t
 	return error;
 }
 
-/* Takes the stretches from i on, after a way has ended and the last event, as long as their ways are known. Returns how many it was. */
+/* Takes the stretches from i on, after a way has ended and the last event, as long as their ways are known. Returns how many. */
 static size_t follow(struct state *s, const struct tw_batch *b, size_t i, int *error)
 {
 	enum { AHEAD = 8 };
@@ -465,7 +469,7 @@ static int batch(void *state, const struct tw_batch *b)
 	return error ? error : take_events(s, &w);
 }
 
-/* More threads are known now: branches in what `memory_of` says to be the same memory become one. */
+/* More threads are known now: merges branches whose memory is the same according to `memory_of`. */
 static int join_memories(struct state *s, uint32_t (*memory_of)(const struct tw_context *c, uint32_t thread))
 {
 	struct tw_branches all = s->table;

@@ -1,8 +1,10 @@
 /*
- * cache: what a machine's caches would miss: by level, function, line and data object; how far apart the accesses to a line are.
+ * cache: what a machine's caches would miss: by level, function, line and data object; and how far apart the accesses
+ * to a line are.
  *
- * Each thread is a core, or shares one with others (--cores). All batches come in the order of time, so that cores take lines from each other as the program's threads
- * did, as far as times tell. Misses are counted for each instruction of each fragment; functions and lines follow at the end.
+ * Each thread is a core, or shares one with others (--cores). All batches come in time order, so cores take lines
+ * from each other as the program's threads did, as far as times tell. Misses are counted for each instruction of each
+ * fragment; functions and lines follow at the end.
  */
 #include "analyzers/cache_state.h"
 #include "analyzers/process.h"
@@ -83,7 +85,7 @@ static struct tw_found find_each(struct tw_cache_state *s, uint64_t line, uint64
 	return found;
 }
 
-/* As Cachegrind: where a level misses one line, the next is asked for all. */
+/* As in Cachegrind: if a level misses one line, the next level is asked for all. */
 static struct tw_found find_all(struct tw_cache_state *s, uint64_t line, uint64_t n, enum tw_cache_access access)
 {
 	struct tw_found found = {0};
@@ -97,13 +99,13 @@ static struct tw_found find_all(struct tw_cache_state *s, uint64_t line, uint64_
 
 static struct tw_found find(struct tw_cache_state *s, uint64_t addr, uint32_t bytes, enum tw_cache_access access)
 {
-	/* Counted from the bytes: at the end of all addresses the last line has a lower number. */
+	/* From the byte count: at the end of the address space the last line has a lower number. */
 	uint64_t within = (1ull << s->setup.line_bits) - 1, line = line_of(s, addr),
 	         n = ((addr & within) + bytes + within) >> s->setup.line_bits;
 	return s->as_cachegrind ? find_all(s, line, n, access) : find_each(s, line, n, access);
 }
 
-/* The lines of n references. What caches make of them is another matter, and may be asked before or after. */
+/* The lines of n references. This is independent of the caches, and may be done before or after. */
 static int reuse_all(struct tw_cache_state *s, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
 {
 	int error = 0;
@@ -132,7 +134,7 @@ static int count_miss(struct tw_cache_state *s, uint64_t *count, uint64_t addr, 
 	return object || s->out ? 0 : TW_ERR_MEMORY;
 }
 
-/* What Cachegrind makes of a reference: of a modify a read, of a large one what fits into a line. */
+/* A reference as Cachegrind sees it: a modify as a read, a large one cut to what fits into a line. */
 static struct tw_ref_shape as_cachegrind(const struct tw_cache_state *s, const struct tw_ref_shape *r)
 {
 	struct tw_ref_shape is = *r;
@@ -155,7 +157,7 @@ static void count_refs(struct tw_cache_fragment *f, const struct tw_ref_shape *r
 		f->count[r[i].insn][TW_CACHE_REFS] += times;
 }
 
-/* Most find their line where it changes nothing; what that takes to see is at hand. */
+/* Most find their line in a state that they do not change; the data to detect that is at hand. */
 static int take_plain(struct tw_cache_state *s, struct tw_cache_fragment *f, const struct tw_ref_shape *r, const uint64_t *addr, size_t n)
 {
 	const struct tw_cache first = s->core->own[0];
@@ -181,7 +183,7 @@ static int take_refs(struct tw_cache_state *s, struct tw_cache_fragment *f, cons
 	return error;
 }
 
-/* What fetching the line that was fetched last again would change is nothing. */
+/* Fetching the most recently fetched line again changes nothing. */
 static void fetch(struct tw_cache_state *s, uint64_t *count, uint64_t pc, unsigned bytes)
 {
 	count[TW_CACHE_FETCH]++;
@@ -241,7 +243,7 @@ static int take_block(struct tw_cache_state *s, const struct tw_block_run *b, co
 	return s->code ? take_code(s, f, b, r, addr, n) : take_refs(s, f, r, addr, n);
 }
 
-/* References of a stretch before its first block are those of the block before it. */
+/* References of a stretch before its first block belong to the previous block. */
 static int take_stretch(struct tw_cache_state *s, const struct tw_stretch *stretch, const struct tw_block_run **last, const uint64_t *addr)
 {
 	uint32_t at = stretch->n_blocks ? stretch->blocks[0].first_ref : stretch->n_refs;
@@ -256,7 +258,7 @@ static int take_stretch(struct tw_cache_state *s, const struct tw_stretch *stret
 	return error;
 }
 
-/* One that stays: all of it is of one fragment, and how often it was there is told at the end. */
+/* A permanent one: all of it belongs to one fragment, and how often it ran is determined at the end. */
 static int take_kept(struct tw_cache_state *s, const struct tw_stretch *stretch, const struct tw_block_run **last, const uint64_t *addr)
 {
 	struct tw_kept_stretch *kept = tw_kept_stretch(&s->kept, stretch);

@@ -82,7 +82,7 @@ static uint64_t read_number(unsigned index, const char *name)
 	return read_word(index, name, text, sizeof text) ? strtoull(text, NULL, 10) : 0;
 }
 
-/* The cache that the kernel has under this number; its place in *out, NULL if there is none for it. */
+/* The kernel's cache with this number; its place in *out, NULL if there is none for it. */
 static struct tw_cache_shape *place_for(struct tw_caches_options *o, unsigned index)
 {
 	char type[32];

@@ -41,7 +41,7 @@ static inline int is_line(uint64_t entry, uint64_t line)
 	return (entry & ~(uint64_t)TW_LINE_SOLE) == line << TW_LINE_SHIFT;
 }
 
-/* The lines before it move one place on; into the place of one that was taken, or else the last one goes. */
+/* The lines before it move by one; the place of a taken line is reused, or the last line is evicted. */
 static struct look look_in_order(uint64_t *set, unsigned ways, uint64_t line)
 {
 	const uint64_t wanted = line << TW_LINE_SHIFT;
@@ -127,7 +127,7 @@ static uint64_t *peek(const struct tw_cache *c, uint64_t line)
 	return NULL;
 }
 
-/* With LRU the invalid ones stand last, that first which has been so for the shortest time. */
+/* With LRU the invalid ones come last, the most recently invalidated first. */
 static void invalidate(struct tw_cache *c, uint64_t *entry, uint64_t to)
 {
 	const uint64_t *end = c->entries + ((size_t)(entry - c->entries) / c->ways + 1) * c->ways;
@@ -204,7 +204,7 @@ void tw_caches_remove_core(struct tw_caches *c, uint32_t number)
 
 /* ---- coherence ---- */
 
-/* The line in one cache of another core: it is shared from now on, or taken. Whether it was there. */
+/* The line in a cache of another core: from now on shared, or taken. Returns whether it was there. */
 static int share(struct tw_cache *cache, uint64_t line, int take)
 {
 	uint64_t *entry = peek(cache, line);
@@ -261,7 +261,7 @@ static int look_in_last(struct tw_caches *c, uint64_t line)
 	return l.hit;
 }
 
-/* Whether the core is the only one with the line once it has accessed it, which was `found` in a cache of its own or not. */
+/* Is the core the only one with the line after its access? It was `found` in a cache of its own or not. */
 static int becomes_sole(struct tw_caches *c, const struct tw_core *core, uint64_t line, enum tw_cache_access access, int found,
                         int was_sole)
 {

@@ -96,7 +96,7 @@ static int is_of_place(const struct tw_open_call *c, uint64_t back, uint64_t sp)
 	return c->back == back && c->sp == sp;
 }
 
-/* The list that stands behind the event, behind those of the calls that are open. */
+/* Keeps the list after the event, after those of the open calls. */
 static int keep_list(struct tw_calling *c, struct tw_open_call *open, const struct tw_event *event)
 {
 	const struct tw_called *e = event->payload;

@@ -128,7 +128,10 @@ void tw_callpaths_free(struct tw_callpaths *all)
 
 /* ---- names ---- */
 
-/* Of one function and its place, which is cut so that those behind it have room; and of all that are inlined at one place, templates of C++ with names of some hundred characters. */
+/*
+ * Size for one function and its place, which is cut so that others fit; and for all that are inlined at one place,
+ * C++ templates with names of some hundred characters.
+ */
 enum { FRAME = 300, PLACE = 4096 };
 
 void tw_callpath_place(struct tw_names *names, uint32_t image, uint64_t pc, int call, char *to, size_t size)

@@ -1,5 +1,6 @@
 /*
- * cct: the calling-context tree: which call led to which, and what each context executed, by itself and with what it called. contexts.h has the rules.
+ * cct: the calling-context tree: which call led to which, and what each context executed, by itself and including its
+ * callees. contexts.h has the rules.
  */
 #include "analyzers/cct.h"
 #include "analyzers/cct_print.h"
@@ -76,7 +77,7 @@ static int unpack(void *state, FILE *from)
 
 /* ---- the answer ---- */
 
-/* By functions where there is much: nothing but the tree by names is wanted any more. */
+/* By functions if there is much: only the tree by names is needed from here on. */
 static int settle_last(struct tw_cct_state *s)
 {
 	struct tw_names *names = s->tree.n_nodes > tw_cct_least_many_nodes(s) ? tw_cct_names(s) : NULL;

@@ -1,5 +1,5 @@
 /*
- * What events do to the calls that cct follows: signals, forks, what was not recorded.
+ * Effects of events on the calls that cct follows: signals, forks, gaps.
  */
 #include "analyzers/cct_state.h"
 
@@ -14,7 +14,7 @@ static int end_block(struct tw_cct_state *s, uint64_t pc)
 	return 0;
 }
 
-/* A handler is a beginning of its own; the keyframe behind the event tells where its return address stands. */
+/* A handler is a start of its own; the keyframe after the event gives the address of its return address. */
 static int take_signal(struct tw_cct_state *s, const struct tw_signal *signal)
 {
 	uint32_t entry = tw_contexts_block(&s->tree, s->program, s->thread, signal->handler);
@@ -44,7 +44,7 @@ static void take_keyframe(struct tw_cct_state *s, const struct tw_keyframe *k)
 	s->in_handler = 0;
 }
 
-/* A process that begins was forked, unless it says that it begins a program. */
+/* A process that starts was forked, unless it says that it starts a program. */
 static int take_start(struct tw_cct_state *s, const struct tw_thread_start *t)
 {
 	const struct tw_context_root root = {.pid = t->pid, .before = TW_CONTEXT_NONE, .tsc = t->tsc, .parent_pid = t->parent_pid};

@@ -303,8 +303,9 @@ static int come_in_midst(struct tw_cct_stack *s, struct tw_names *names, uint64_
 }
 
 /*
- * By a call, which makes a frame. A frame on top that was called from what is not seen, too, has jumped out: that was a tail call, and what it led to has returned to what called the frame,
- * or calls now. The one cannot be told from the other, and is far more often so.
+ * By a call, which makes a frame. If the frame on top was called from unseen code, too, it has jumped out: that was a
+ * tail call. Its target has either returned to the caller of the frame, or is calling now. The two cases cannot be
+ * distinguished; the former is far more frequent.
  */
 static int come_in_by_call(struct tw_cct_stack *s, uint32_t block)
 {

@@ -43,7 +43,7 @@ struct tw_names *tw_cct_names(const struct tw_cct_state *s)
 	return s->names ? s->names : tw_context_names(s->context);
 }
 
-/* While the program runs, names are those of what is known of it so far. */
+/* While the program runs, names come from what is known of it so far. */
 static int join_nodes(struct tw_cct_state *s, uint32_t *node)
 {
 	const int are_last = has_ended(s);

@@ -135,7 +135,7 @@ int tw_cct_steps_link(struct tw_cct_steps *s, uint32_t from, const struct tw_str
 
 /* ---- following ---- */
 
-/* The step that a stretch leads to which neither of the last two had; TW_CCT_STEP_NONE: it has not come next yet. */
+/* The step to which a stretch leads if neither of the last two matches; TW_CCT_STEP_NONE: it has not come next yet. */
 static uint32_t find_next(struct tw_cct_steps *s, struct tw_cct_step *from, const struct tw_stretch *stretch)
 {
 	if (!from->has_more)
@@ -154,7 +154,7 @@ static inline uint64_t address(uint16_t ref, const struct tw_cct_at *at)
 	return ref == TW_CCT_REF_NONE ? 0 : at->addr[ref];
 }
 
-/* Takes a call on, or a return off, if that is as usual. */
+/* Pushes a call, or pops a return, if that is the usual case. */
 static inline int call(struct tw_cct_stack *stack, uint32_t node, uint64_t slot, uint64_t back)
 {
 	if (!tw_cct_stack_calls_above(stack, slot) || stack->n >= stack->room)
@@ -171,7 +171,7 @@ static inline int come_back(struct tw_cct_stack *stack, uint32_t node, uint64_t 
 	return 1;
 }
 
-/* Takes back the calls and returns of a step: `off` are the frames that it has taken off, of the n that there were. */
+/* Undoes the calls and returns of a step: `off` are the frames that it has popped, of the n that there were. */
 static void take_back(struct tw_cct_stack *stack, size_t n, const struct tw_context_frame *off, unsigned n_off)
 {
 	for (unsigned i = 0; i < n_off; i++)
@@ -323,7 +323,7 @@ static void renumber_next(struct tw_cct_step *step, const uint32_t *number)
 		step->next[n] = NULL;
 }
 
-/* Numbers are in the order of the steps, and so are their turns: each moves down, if at all. */
+/* Numbers are in the order of the steps, and so are their positions: each moves down, if at all. */
 static void move_kept(struct tw_cct_steps *s, const uint32_t *number)
 {
 	size_t n = 0, n_turns = 0;

@@ -1,4 +1,4 @@
-/* Steps of calling contexts that are thinned: what is kept is found and followed as before, and nothing that was counted is lost. */
+/* Thinning of steps of calling contexts: what is kept is found and followed as before, and no counts are lost. */
 #include "analyzers/cct_steps.h"
 #include "unit.h"
 

@@ -212,7 +212,7 @@ static int take_events(struct tw_cct_state *s, struct walk *w)
 	return error;
 }
 
-/* Block by block. The first of the references belong to a block before where it has not got them all yet. */
+/* Block by block. The first references belong to the previous block if that has not got all of its own yet. */
 static int walk_blocks(struct tw_cct_state *s, struct walk *w, const struct tw_stretch *stretch)
 {
 	const struct tw_block_run *run = stretch->blocks;
@@ -228,7 +228,7 @@ static int walk_blocks(struct tw_cct_state *s, struct walk *w, const struct tw_s
 
 /* ---- steps ---- */
 
-/* What a stretch is found to be as its segments are taken: a step, if its calls and returns are as usual. */
+/* What a stretch turns out to be as its segments are taken: a step, if its calls and returns are usual. */
 struct learning {
 	struct tw_cct_step step;
 	struct tw_cct_turn turns[TW_CCT_TURNS_MOST];

@@ -431,7 +431,7 @@ struct naming {
 	struct tw_context_tree *tree;
 	struct named *block;
 	uint32_t *place; /* of each node, in the tree */
-	uint8_t *passes; /* of each node: it was entered by a stub, and stands for whoever called that */
+	uint8_t *passes; /* of each node: it was entered through a stub, and represents the stub's caller */
 };
 
 static uint32_t function_hash(const struct tw_context_function *f)
@@ -470,8 +470,10 @@ static int is_function(const struct tw_context_function *f, const struct named *
 	return f->name == named->name && f->module == named->module;
 }
 
-/* Where code of a function that ran within a node belongs: to the node's own function; to one that is active further up, which control went back to; or to one
- * that was jumped to. */
+/*
+ * The node to which code of a function that ran within a node belongs: the node's own function; one that is active
+ * further up, to which control returned; or one that was jumped to.
+ */
 static uint32_t place_in(const struct naming *n, uint32_t node, const struct named *named)
 {
 	struct tw_context_tree *t = n->tree;

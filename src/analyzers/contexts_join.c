@@ -55,7 +55,7 @@ static size_t list_sites(const struct tw_contexts *c, struct tw_names *names, in
 	return n;
 }
 
-/* one: by block the one that stands for it where it is a site. */
+/* one: by block its representative as a site. */
 static int choose_sites(const struct tw_contexts *c, struct tw_names *names, int are_last, uint32_t *one)
 {
 	struct site *sites = malloc((c->n_blocks + 1) * sizeof *sites);

@@ -1,8 +1,10 @@
 /*
- * deps: for each load the store that last wrote each of its bytes, and over which distance; for loops, which carry such a dependence from one iteration to another.
+ * deps: for each load the store that last wrote each of its bytes, and the distance; for loops, which carry such a
+ * dependence from one iteration to another.
  *
- * Only what was stored and then loaded counts: that a value is stored where another was loaded before (an anti-dependence) can be undone by storing it elsewhere. A store
- * may be another thread's; all come in the order of time. The system calls that fill a buffer store it too.
+ * Only a store followed by a load counts. A store after a load of the same location (an anti-dependence) could be
+ * avoided by storing elsewhere. A store may be another thread's; all come in time order. System calls that fill a
+ * buffer store it, too.
  */
 #include "analyze/by_fragment.h"
 #include "analyze/syscall_buffers.h"
@@ -20,13 +22,13 @@ enum { NONE = UINT32_MAX };
 /* Of an image: the number of its first loop, and that behind its last. */
 enum { FIRST, BEHIND };
 
-/* Counts of a dependence, by store and load; LEAST is one more than the least distance. */
+/* Counts of a dependence, by store and load; LEAST is one more than the minimum distance. */
 enum { TIMES, ACROSS, DISTANCES, LEAST, PAIR_COUNTS };
 
 /* Counts of one that a loop carries, by loop, store and load: distances in iterations. */
 enum { CARRIED, NEAREST, FARTHEST, CARRIED_COUNTS };
 
-/* What is known of a fragment's code, in one image. Numbers are NONE where that is not known yet. */
+/* Data of a fragment's code, in one image. Numbers are NONE if not known yet. */
 struct code {
 	uint32_t image;
 	uint32_t *site; /* of each instruction */
@@ -200,7 +202,7 @@ static int add_around(struct state *s, uint32_t loop)
 	return 1;
 }
 
-/* The number of the first loop of the image that begins at an address or behind it. */
+/* The number of the first loop of the image that starts at or after an address. */
 static size_t loop_from(const struct state *s, uint64_t address)
 {
 	const struct tw_loop key = {.image = s->image, .header = address, .end = UINT64_MAX};
@@ -208,7 +210,7 @@ static size_t loop_from(const struct state *s, uint64_t address)
 	return first + tw_array_before(&key, s->loops + first, s->own_loops[BEHIND] - first, sizeof key, by_header);
 }
 
-/* The loops that a block begins in, and those that begin in it. Loops reach no further than functions do. 0: no memory. */
+/* The loops that contain the start of a block, and those that start in it. Loops do not extend beyond functions. 0: no memory. */
 static int fill_block(struct state *s, struct code *c, const struct tw_block *b, unsigned k)
 {
 	enum { FARTHEST_BACK = 1 << 16 };
@@ -393,7 +395,7 @@ static int take_syscall(struct state *s, const struct thread *t, const struct tw
 
 static int take_event(struct state *s, struct thread *t, const struct tw_event *e)
 {
-	enum { OF_HANDLER = 2 }; /* the handler, and the code that it returns to, which the kernel has called, as it were */
+	enum { OF_HANDLER = 2 }; /* the handler, and the code to which it returns, as if the kernel had called it */
 	const struct tw_map *map = e->payload;
 	const struct tw_unmap *unmap = e->payload;
 	switch (e->type) {
@@ -479,7 +481,7 @@ static int by_first_count(const void *a, const void *b, void *rows)
 	return n != m ? (n > m ? -1 : 1) : (x > y) - (x < y);
 }
 
-/* The numbers of rows, those first that have most of their first count. NULL: no memory. */
+/* The numbers of rows, in descending order of their first count. NULL: no memory. */
 static uint32_t *most_first(const struct tw_rows *rows)
 {
 	uint32_t *numbers = malloc((rows->n + 1) * sizeof *numbers);
@@ -536,7 +538,7 @@ static void name_loop(const struct state *s, uint32_t loop, char *to, size_t siz
 	tw_place_of_code(tw_context_names(s->context), s->loops[loop].image, s->loops[loop].header, to, size);
 }
 
-/* What is entered, but never gone round, is no loop. `numbers` gets the numbers by which the table tells them. */
+/* What is entered, but never iterated, is no loop. `numbers` gets the numbers that identify them in the table. */
 static int print_loops(struct tw_answer *a, const struct state *s, uint64_t *numbers)
 {
 	static const struct tw_column columns[] = {

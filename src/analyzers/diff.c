@@ -1,9 +1,10 @@
 /*
- * diff: two recordings of the same program: where control flow first parts, thread by thread and file by file, and which functions, lines and edges ran more often in
- * one than in the other.
+ * diff: two recordings of the same program: where control flow first diverges, by thread and by file, and which
+ * functions, lines and edges ran more often in one than in the other.
  *
- * Both are brought into a form that does not depend on where files were mapped (flow_trace.h). The other recording is replayed when this one has been seen; where sequences of runs
- * part, both are replayed once more, and the runs around that place are compared one by one.
+ * Both are converted to a form that does not depend on where files were mapped (flow_trace.h). The other recording is
+ * replayed after this one. Where sequences of runs diverge, both are replayed once more, and the runs around that
+ * place are compared one by one.
  */
 #include "analyzers/by_place.h"
 #include "analyzers/flow_trace.h"
@@ -73,7 +74,7 @@ static int merge(void *state, void *later)
 
 /* ---- replaying once more ---- */
 
-/* What a replay that this analyzer makes itself is given, and what it leaves. */
+/* Input and output of a replay that this analyzer makes itself. */
 struct pass {
 	const struct tw_flow_source *source;
 	struct state *kept;
@@ -109,7 +110,7 @@ static int is_wanted(void *context, size_t thread, size_t chunk)
 	return !s->n_wanted;
 }
 
-/* Damaged chunks are left out: who replays this recording by itself is told of them. */
+/* Damaged chunks are skipped: a replay of this recording by itself reports them. */
 static int pass_over(void *context, size_t thread, size_t chunk, int error)
 {
 	(void)context, (void)thread, (void)chunk, (void)error;
@@ -143,7 +144,7 @@ static int open_other(struct diff *d)
 	return names ? 0 : TW_ERR_MEMORY;
 }
 
-/* A replay of it failed: what the context says is wrong is said of it. */
+/* A replay of it failed: reports the error with its name. */
 static int replay_other(const struct diff *d, struct pass *p)
 {
 	int error = replay(p, d->other_context);
@@ -244,7 +245,7 @@ static void name_place(const struct diff *d, uint64_t place, char *to, size_t si
 	}
 }
 
-/* Where a run that is another goes to: to its end if it began at the same place. */
+/* Where a differing run goes: to its end if it started at the same place. */
 static uint64_t differs_at(const struct tw_flow_run *r, const struct tw_flow_run *other)
 {
 	return !r ? 0 : other && r->start == other->start ? r->end : r->start;

@@ -10,7 +10,7 @@ enum { PAGE = TW_EPOCH_PAGE };
 
 /* ---- slabs ---- */
 
-/* Memory that is freed with all others of the list, of so many bytes; `many`: of whole huge pages instead, one at least. NULL: no memory. */
+/* Memory of this many bytes that is freed with all others of the list; `many`: instead at least one whole huge page. NULL: no memory. */
 static void *add_slab(void ***list, size_t *n, size_t *room, int many, size_t *bytes)
 {
 	void **slabs = tw_array_room(*list, *n, room, sizeof *slabs);
@@ -62,7 +62,7 @@ static struct tw_epoch_page *find_page(const struct tw_epoch *s, uint64_t key)
 	return s->room ? s->pages[place_of(s, key)] : NULL;
 }
 
-/* Makes room for more pages: the more there are the more at once. */
+/* Makes room for more pages: the more exist, the more at once. */
 static int make_slab(struct tw_epoch *s)
 {
 	enum { LEAST = 4, MANY = 256, ALIGNMENT = _Alignof(struct tw_epoch_page) };
@@ -102,7 +102,7 @@ struct tw_epoch_page *tw_epoch_page(struct tw_epoch *s, uint32_t program, uint64
 
 /* ---- accesses ---- */
 
-/* A line of more accesses than this has those of so many threads that the first ones do. */
+/* A line with more accesses than this keeps only those of the same number of threads as the first ones. */
 enum { MOST = 2000 };
 
 static struct tw_epoch_access *at(struct tw_epoch_line *l, unsigned i)
@@ -143,7 +143,7 @@ static void give_room(struct tw_epoch_rooms *r, struct tw_epoch_access *at, unsi
 	r->unused[i] = at;
 }
 
-/* Makes the room for accesses behind the first twice as large. 0 or TW_ERR_MEMORY. */
+/* Doubles the room for accesses after the first. 0 or TW_ERR_MEMORY. */
 static int double_room(struct tw_epoch *s, struct tw_epoch_line *l)
 {
 	const unsigned i = l->room ? (unsigned)__builtin_ctz(l->room) : 0; /* of the new one */
@@ -172,7 +172,7 @@ static int append(struct tw_epoch *s, struct tw_epoch_line *l, const struct tw_e
 	return 0;
 }
 
-/* Is `o` one that `a` stands for from now on, for the bytes they have in common? `known`: o happened before a. */
+/* Does `a` subsume `o` from now on, for the bytes they have in common? `known`: o happened before a. */
 static int stands_for(const struct tw_epoch_access *a, const struct tw_epoch_access *o, int known)
 {
 	if (!known || (a->locks && a->locks != o->locks) || ((a->flags & TW_EPOCH_ATOMIC) && !(o->flags & TW_EPOCH_ATOMIC)))
@@ -201,7 +201,7 @@ static void see(struct tw_epoch_seen *seen, const struct tw_epoch_access *a)
 	seen->written |= a->flags & TW_EPOCH_WRITE ? a->mask : 0;
 }
 
-/* What of the epoch of `a` is there already. Is that all that it would add? */
+/* Looks up what is already there of the epoch of `a`. Does `a` add nothing? */
 static int is_covered(struct tw_epoch_line *l, const struct tw_epoch_access *a, struct tw_epoch_seen *seen)
 {
 	*seen = (struct tw_epoch_seen){0};
@@ -211,7 +211,7 @@ static int is_covered(struct tw_epoch_line *l, const struct tw_epoch_access *a, 
 	return !(a->mask & ~(a->flags & TW_EPOCH_WRITE ? seen->written : seen->read));
 }
 
-/* Tells of races, and drops what `a` stands for. *joins: the place of one that `a` is another part of, and 1. */
+/* Reports races, and drops what `a` subsumes. *joins: 1 + the place of an access of which `a` is another part. */
 static int compare(struct tw_epoch_line *l, const struct tw_epoch_access *a, const struct tw_clocks *clocks, unsigned *joins,
                    int (*race)(void *context, const struct tw_epoch_access *earlier, const struct tw_epoch_access *later), void *context)
 {

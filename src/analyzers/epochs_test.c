@@ -1,4 +1,4 @@
-/* The first race of a random history, against all accesses compared with all; what is seen; and memory that is forgotten. */
+/* The first race of a random history, compared with an exhaustive comparison of all accesses; what is seen; and forgotten memory. */
 #include "analyzers/epochs.h"
 #include "unit.h"
 
@@ -113,7 +113,10 @@ static void compare(void)
 	CHECK(accesses > 20 * HISTORIES); /* it is not all races at once */
 }
 
-/* What one instruction accesses in an epoch is one access; another thread's writes of it are told, but not those of other memory in its place. */
+/*
+ * What one instruction accesses in an epoch is one access; another thread's writes to it are reported, but not those
+ * to other memory in its place.
+ */
 static void forget(void)
 {
 	struct tw_epoch s = {0};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Their numbers decide where functions are as expensive: so the order is always the same. */
+/* Numbers decide between functions of equal cost, so the order is always the same. */
 struct ordered {
 	uint32_t item;
 	const struct tw_context_function *f;
@@ -79,7 +79,10 @@ static int for_all(FILE *f, const struct tw_context_tree *t, visit *v, void *con
 	return error;
 }
 
-/* All items, callers before what they call, the dearest first: the same for the same tree, whatever numbers its items have. NULL: no memory. */
+/*
+ * All items, callers before callees, the most expensive first: the same for the same tree, whatever numbers its items
+ * have. NULL: no memory.
+ */
 static uint32_t *list_items(const struct tw_context_tree *t)
 {
 	uint32_t *first, *next, *list = calloc(t->n + 1, sizeof *list), i = 0;
@@ -210,7 +213,7 @@ int tw_flame_speedscope(FILE *f, const struct tw_context_tree *t)
 
 enum { WIDTH = 1200, ROW = 18, TOP = 24, LETTER = 7 };
 
-/* At most so many characters of a text; '?' for what XML cannot have. */
+/* At most this many characters of a text; '?' for characters that XML does not allow. */
 static void print_escaped(FILE *f, const char *s, size_t most)
 {
 	for (unsigned n; *s && most; s += n ? n : 1, most--) {
@@ -256,7 +259,7 @@ static void print_box(FILE *f, const struct tw_context_tree *t, uint32_t i, doub
 	fputs("</g>\n", f);
 }
 
-/* Where each box begins, and how deep it is; the deepest that is wide enough to be seen. */
+/* Where each box starts, and how deep it is; the deepest one wide enough to be visible. */
 static uint32_t lay_out(const struct tw_context_tree *t, const uint32_t *first, const uint32_t *next, double *x, uint32_t *depth,
                         double scale)
 {

@@ -36,7 +36,7 @@ uint64_t tw_flow_sequence(uint32_t thread, uint64_t file)
 
 /* ---- places ---- */
 
-/* The number of an instruction, by which it can be found again; 0: no memory. */
+/* The number of an instruction, by which it can be looked up later; 0: no memory. */
 static uint64_t place_of(struct tw_flow_trace *t, uint64_t pc, uint64_t *file)
 {
 	struct tw_code_name name;

@@ -1,8 +1,9 @@
 /*
- * footprint: the distinct lines and pages that were touched, over time and by mapping; what each window of time works with, and what is new in it.
+ * footprint: the distinct lines and pages that were touched, over time and by mapping; the working set of each time
+ * window, and what is new in it.
  *
- * A window is a number of instructions of one thread. Where a chunk ends in the middle of a window the next one's state begins with the rest of it: so each state
- * keeps what its first window touched, for the merge.
+ * A window is a number of instructions of one thread. If a chunk ends within a window, the next chunk's state starts
+ * with the rest of it: so each state keeps what its first window touched, for the merge.
  */
 #include "analyze/packed.h"
 #include "analyzers/kept.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <trackway/context.h>
 
-/* Lines touched last, by their lowest bits: most references are to one of them. */
+/* Recently touched lines, by their low bits: most references are to one of them. */
 enum { RECENT = 8192 };
 
 struct window {
@@ -174,7 +175,7 @@ static inline int take_ref(struct state *s, uint64_t addr, uint64_t span)
 	return touch_lines(s, line, last);
 }
 
-/* References that are larger than a line, of which the spans do not tell how large. */
+/* References larger than a line; their spans do not give the size. */
 static int take_large(struct state *s, const struct tw_batch *b)
 {
 	const uint64_t *addr = b->addr;
@@ -228,7 +229,7 @@ static int take_whole(struct state *s, const struct tw_batch *b)
 	return error ? error : take_refs(s, b, s->spans.of);
 }
 
-/* A batch in which a window ends: block by block. A reference is of the window in which its block begins. */
+/* A batch in which a window ends: block by block. A reference belongs to the window in which its block starts. */
 static int take_blocks(struct state *s, const struct tw_batch *b)
 {
 	const struct tw_block_run *run = tw_batch_blocks(b);
@@ -342,7 +343,7 @@ struct mappings {
 	size_t n, room;
 };
 
-/* A page belongs to a file if what was touched of it first by address does. */
+/* A page belongs to the file that contains the lowest touched address of it. */
 static const char *name_of(const struct tw_context *c, const struct tw_page *page, uint8_t kind)
 {
 	struct tw_names *names = tw_context_names(c);

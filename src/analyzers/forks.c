@@ -150,7 +150,7 @@ static uint64_t between(uint64_t a, uint64_t b)
 	return a < b ? b - a : a - b;
 }
 
-/* The calls in which a process began; NULL: its fork was not met. Numbers of processes are used again: it is the fork that was made at the time. */
+/* The calls in which a process started; NULL: its fork was not met. Process numbers are reused: the fork made at that time counts. */
 static const struct stack *find(const struct tw_forks *f, const struct tw_context_root *r)
 {
 	const struct fork *best = NULL;
@@ -163,7 +163,7 @@ static const struct stack *find(const struct tw_forks *f, const struct tw_contex
 	return best ? f->stacks[best->stack] : NULL;
 }
 
-/* How many of n calls are left where a return has led to pc; 0: the outermost has returned. */
+/* How many of n calls are left after a return has led to pc; 0: the outermost has returned. */
 static size_t left_by_return(const struct stack *s, size_t n, uint64_t pc)
 {
 	for (size_t i = n, k = 0; i-- > 1 && k < TW_CONTEXT_DEEPEST; k++)
@@ -176,7 +176,7 @@ static size_t left_by_return(const struct stack *s, size_t n, uint64_t pc)
 struct place {
 	const struct stack *stack; /* NULL: the fork was not met */
 	size_t n;                  /* so many calls of it are open; 0: all have returned */
-	uint32_t root;             /* the only one that is open was inherited itself: its root, one of `to`; TW_CONTEXT_NONE: it was not */
+	uint32_t root;             /* the only open one was inherited itself: its root, one of `to`; TW_CONTEXT_NONE: it was not */
 };
 
 static uint32_t outer_root(const struct tw_forks *f, const struct place *p)
@@ -185,7 +185,7 @@ static uint32_t outer_root(const struct tw_forks *f, const struct place *p)
 	return bottom && bottom->parent == TW_CONTEXT_NONE ? bottom->site : TW_CONTEXT_NONE;
 }
 
-/* That only the outermost call is left is the same as if its own parent's calls had lost as much. 0 or TW_ERR_MEMORY. */
+/* If only the outermost call is left, this is the same as if its own parent's calls had lost as much. 0 or TW_ERR_MEMORY. */
 static int inherit(const struct tw_forks *f, struct tw_contexts *to, struct place *p, uint64_t slot)
 {
 	const uint32_t outer = outer_root(f, p);

@@ -1,12 +1,13 @@
 /*
- * heap: what the program's memory allocation does: live bytes over time, where the peak comes from, how long blocks live, what of them is never read; and accesses to memory that
- * was freed or lies beside a block.
+ * heap: the program's memory allocation: live bytes over time, where the peak comes from, how long blocks live, which
+ * are never read; and accesses to memory that was freed or lies next to a block.
  *
- * All threads are seen in the order of time. A block is there from the time when the function that gives it returned, and gone from the time when the one that takes it was
- * entered: so blocks that are given from thread to thread are in the right order. Accesses have no times of their own; one that looks wrong is looked at again when its thread
- * has come to its next event with a time, and told only if it looks wrong still: what was allocated meanwhile by another thread is known by then.
+ * All threads are seen in time order. A block exists from the time when the allocating function returned until the
+ * time when the freeing one was entered: so blocks passed from thread to thread are in the right order. Accesses have
+ * no times of their own. One that looks wrong is checked again when its thread has reached its next event with a
+ * time, and reported only if it still looks wrong: allocations by other threads meanwhile are known by then.
  *
- * Within an allocator nothing is looked at; what counts of the C library's accesses else heap_access.c says.
+ * Nothing is checked within an allocator; heap_access.c says which other accesses of the C library count.
  */
 #include "analyzers/heap_state.h"
 #include "analyzers/process.h"
@@ -85,7 +86,7 @@ static struct tw_heap_site *site_of(struct tw_heap_state *s, uint32_t path)
 	return &s->sites[of[path] - 1];
 }
 
-/* Before what is live of it changes: keeps what was at the last peak. */
+/* Before its live bytes change: keeps those at the last peak. */
 static void settle(const struct tw_heap_state *s, struct tw_heap_site *site)
 {
 	if (site->peak == s->peaks)
@@ -146,7 +147,7 @@ static void end_block(struct tw_heap_state *s, struct tw_heap_block *b, uint64_t
 	note_live(s, ns);
 }
 
-/* Bytes that an allocating call asked for, where the block is that it gave, and which block it takes. */
+/* Bytes requested by an allocating call, the block that it returned, and the block that it takes. */
 struct asked {
 	uint64_t bytes, addr, old;
 	int allocates;
@@ -286,7 +287,7 @@ static int take_block(struct tw_heap_state *s, struct tw_heap_thread *t, const s
 	return error ? error : tw_callpath_take(&t->path, run, b->addr + run->first_ref, end - run->first_ref);
 }
 
-/* The thread begins a program, which has nothing yet; or memory is mapped anew. */
+/* The thread starts a program, which has nothing yet; or memory is newly mapped. */
 static int take_memory(struct tw_heap_state *s, struct tw_heap_thread *t, const struct tw_event *e)
 {
 	const struct tw_syscall *call = e->payload;
@@ -400,7 +401,7 @@ static void print_path(const struct print *p, uint64_t number, const char *what,
 		                                            {.text = text}});
 }
 
-/* Of a call that did it. One of the user's functions is known from the options. */
+/* The call that did it. One of the user's functions is known from the options. */
 static void print_call(const struct print *p, const struct tw_heap_error *e, char *to, size_t size)
 {
 	const int n = e->function[0] ? snprintf(to, size, "%s" TW_ANSWER_CALLED_BY, e->function) : 0;

@@ -1,10 +1,12 @@
 /*
- * What is read and written of blocks, and accesses to memory that is nobody's.
+ * Reads and writes of blocks, and accesses to memory that belongs to no block.
  *
- * The program's own code, and the functions of the C library that work on memory they are given, must touch live blocks only; what the latter write is exactly what they were given,
- * but most read more than that, as far as a page goes: what lies behind or before a live block that the same call has read is not looked at. But where such a function has read a block to its end
- * or further, has jumped on that, and then reads what comes next, it has not found the end of a string where it must be: that is told. The kernel's reads and writes are those
- * of read(2), write(2) and their kin. What the rest of the C library reads counts as read.
+ * The program's own code, and the functions of the C library that work on memory passed to them, must touch live
+ * blocks only. Such library functions write exactly what they were given, but most read more than that, up to the end
+ * of a page: memory after or before a live block that the same call has read is not checked. But if such a function
+ * has read a block to its end or further, has branched on that, and then reads what follows, it has not found the end
+ * of a string where it must be: that is reported. The kernel's reads and writes are those of read(2), write(2) and
+ * similar calls. What the rest of the C library reads counts as read.
  */
 #include "analyzers/heap_state.h"
 #include "analyzers/kernel_buffers.h"
@@ -57,7 +59,7 @@ struct tw_heap_error tw_heap_error_of(struct tw_heap_state *s, struct tw_heap_th
 	                              .free_path = b->live ? 0 : b->free_path};
 }
 
-/* The block that an access to memory of no block is beside; 0: none is near. */
+/* The block near an access to memory of no block; 0: none is near. */
 static uint32_t beside(struct tw_heap_state *s, uint32_t program, uint64_t addr)
 {
 	for (uint64_t d = 8; d <= BESIDE; d += 8) {
@@ -73,7 +75,10 @@ static uint32_t beside(struct tw_heap_state *s, uint32_t program, uint64_t addr)
 	return 0;
 }
 
-/* Are all blocks of the program known? Of a forked process, and of one that ran already when recording began, memory of no block may be of one that was allocated before. */
+/*
+ * Are all blocks of the program known? In a forked process, and in one that was running before recording started,
+ * memory of no known block may have been allocated before.
+ */
 static int is_whole(const struct tw_heap_state *s, uint32_t program)
 {
 	return s->threads[tw_recording_find_thread(s->recording, program)].is_whole;
@@ -144,7 +149,7 @@ static int take_own(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t 
 	return r->type & TW_READ ? tw_heap_blocks_read(b, r->addr - b->addr, r->size) : 0;
 }
 
-/* What of [addr, end) is of a live block was read, the first such block. Returns its number; 0: none is there; or a negative TW_ERR_. */
+/* Marks the part of [addr, end) in the first live block there as read. Returns its number; 0: none; or a negative TW_ERR_. */
 static int64_t mark_read(struct tw_heap_state *s, const struct tw_heap_thread *t, uint64_t addr, uint64_t end)
 {
 	for (uint64_t at = addr; at < end; at = (at | 7) + 1) {
@@ -159,7 +164,7 @@ static int64_t mark_read(struct tw_heap_state *s, const struct tw_heap_thread *t
 	return 0;
 }
 
-/* A read that comes right behind what was read of a block, or goes on from there, reads on. */
+/* A read that directly follows what was read of a block, or continues from there. */
 static void read_on(struct tw_heap_thread *t, const struct tw_ref *r)
 {
 	for (unsigned i = 0; i < t->n_touched && i < TW_HEAP_TOUCHED; i++)
@@ -191,7 +196,7 @@ static void look_on(struct tw_heap_thread *t, int begins)
 	}
 }
 
-/* Has it looked through all of a block and in vain, and reads on right there? */
+/* Has it searched all of a block in vain, and does it read on right there? */
 static int has_missed_end(const struct tw_heap_thread *t, const struct tw_ref *r)
 {
 	for (unsigned i = 0; i < t->n_touched && i < TW_HEAP_TOUCHED; i++)
@@ -200,7 +205,7 @@ static int has_missed_end(const struct tw_heap_thread *t, const struct tw_ref *r
 	return 0;
 }
 
-/* Is it so near to a block that the same call has read that it need not have been meant? */
+/* Is it so close to a block that the same call has read that it may be harmless overreading? */
 static int reads_too_much(const struct tw_heap_thread *t, uint64_t addr)
 {
 	for (unsigned i = 0; i < t->n_touched && i < TW_HEAP_TOUCHED; i++)
@@ -209,7 +214,7 @@ static int reads_too_much(const struct tw_heap_thread *t, uint64_t addr)
 	return 0;
 }
 
-/* A read by a function that may read beside what it was given. */
+/* A read by a function that may read beyond what it was given. */
 static int take_given_read(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, const struct tw_ref *r)
 {
 	const uint32_t first = tw_heap_blocks_at(&s->blocks, t->program, r->addr);

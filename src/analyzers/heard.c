@@ -24,7 +24,10 @@ void tw_heard_free(struct tw_heard *l)
 	memset(l, 0, sizeof *l);
 }
 
-/* Two steps about the same other become one, which says that the earlier knew what the later does: too much rather than too little. */
+/*
+ * Two steps about the same other thread become one, which says that the earlier knew what the later does: too much
+ * rather than too little.
+ */
 static int halve(struct tw_heard_list *list, size_t n_clocks)
 {
 	struct tw_heard_step **open = calloc(n_clocks, sizeof *open);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a kind of call does with the lock that it is given. */
+/* The effect of a kind of call on its lock. */
 struct manner {
 	enum { NONE, TAKES, GIVES, WAITS } does; /* WAITS: gives it, and takes it again before it returns */
 	uint8_t shared, tries;

@@ -54,7 +54,7 @@ int tw_kinds_unpack(struct tw_kinds *k, FILE *from)
 
 /* ---- pages ---- */
 
-/* The pages around one with a stack pointer, as far as they were touched one beside the other. */
+/* The touched pages that are contiguous with one containing a stack pointer. */
 static void mark_stack(uint64_t key, const uint64_t *pages, size_t n, uint8_t *kinds)
 {
 	size_t at = tw_array_before(&key, pages, n, sizeof *pages, tw_by_number);

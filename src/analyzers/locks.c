@@ -1,9 +1,11 @@
 /*
- * locks: how often each lock was taken, how often it was waited for and how long, how long it was held, and in which orders threads took several: where one thread takes B while it holds A,
- * and another A while it holds B, both can come to wait for each other.
+ * locks: how often each lock was taken, how often and how long threads waited for it, how long it was held, and in
+ * which orders threads took several: if one thread takes B while it holds A, and another A while it holds B, they may
+ * end up waiting for each other.
  *
- * Which calls take and give locks held.h says. A lock was waited for where, when it was asked for, another thread held it in a way that excludes: by the times of the calls. The time
- * that was waited is that of the call. Of each lock the longest hold and the longest wait are told with the thread and the calls by which it was asked for.
+ * held.h says which calls take and release locks. There was a wait if, when a lock was asked for, another thread held
+ * it exclusively, by the times of the calls; the waiting time is that of the call. For each lock the longest hold and
+ * the longest wait are reported with the thread and its call path.
  */
 #include "analyzers/callpath.h"
 #include "analyzers/held.h"
@@ -365,7 +367,7 @@ static int print_longest(const struct state *s, struct tw_answer *a, struct tw_n
 	return 0;
 }
 
-/* From which locks others are reached: does a way lead from `from` to `to`? `seen` has a byte for each lock, 0. */
+/* Is there a path from lock `from` to lock `to`? `seen` has a byte for each lock, 0. */
 static int leads(const struct state *s, size_t from, size_t to, uint8_t *seen)
 {
 	size_t *todo = malloc((s->n_locks + 1) * sizeof *todo), n = 0;

@@ -74,7 +74,7 @@ static size_t first_here(const struct tw_loops *l)
 	return i;
 }
 
-/* The loops around the block are those that the thread is in: it goes on with these, and enters others. */
+/* The loops around the block become those that the thread is in: it stays in common ones, and enters others. */
 static int match_around(struct tw_loops *l, struct tw_loop *all, const struct tw_loop_block *b, uint64_t time)
 {
 	size_t at = first_here(l);

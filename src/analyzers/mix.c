@@ -1,9 +1,10 @@
 /*
- * mix: which instructions ran, by class, by opcode and by function; and what references they made: sizes, alignment.
+ * mix: which instructions ran, by class, by opcode and by function; and the references they made: sizes, alignment.
  *
- * While batches come only executions of blocks are counted, and how references lie; replay counts most of them itself. What the instructions are is asked of the decoder at the end, once for each
- * instruction of the recording's code. Executions of the same code share a stretch: each is looked at once, with how often it was there, at the end if it stays, else
- * for each batch.
+ * While batches come only executions of blocks are counted, and the alignment of references; replay does most of the
+ * counting. The instructions are decoded at the end, once for each instruction of the recording's code. Executions of
+ * the same code share a stretch: each stretch is processed once, with its count, at the end if it is permanent,
+ * otherwise for each batch.
  */
 #include "analyze/by_fragment.h"
 #include "analyze/packed.h"
@@ -50,7 +51,7 @@ struct state {
 	struct tw_spans spans;
 	struct sizes sizes;
 	uint32_t thread;         /* of the batch */
-	struct fragment *newest; /* the block that began last: references before a stretch's first block are that one's */
+	struct fragment *newest; /* the block that started last: references before a stretch's first block belong to it */
 	unsigned newest_block;
 	struct slot slots[SLOTS]; /* by stretch, while a batch is looked at */
 	uint16_t used[NOTED];
@@ -108,7 +109,7 @@ static unsigned size_of(uint32_t bytes)
 	return bytes == 1u << bucket ? bucket : OTHER_SIZE;
 }
 
-/* What the references of a stretch have in common with those of its other executions, n of them. */
+/* The common part of a stretch's references, for n executions. */
 static void count_shapes(struct state *s, struct tw_function_counts *c, const struct tw_ref_shape *r, const struct tw_ref_shape *end,
                          uint64_t n)
 {
@@ -146,7 +147,7 @@ static inline __m128i all_low_bytes(const uint64_t *addr)
 	                        _mm_packs_epi32(low_bytes(addr + 8), low_bytes(addr + 12)));
 }
 
-/* Nearly all references are aligned, and those that are do not leave their line, if they are not larger. */
+/* Nearly all references are aligned, and aligned ones do not cross a line unless they are larger. */
 static int any_odd(const uint8_t *spans, const uint64_t *addr, size_t n)
 {
 	const __m128i large = _mm_set1_epi8((char)~TW_SPAN_MOST);
@@ -240,7 +241,7 @@ static int note_stretch(struct state *s, const struct tw_stretch *stretch)
 	return s->n_used < NOTED ? 0 : count_noted(s);
 }
 
-/* One that stays, the first time. Of its fragment a thread is known from the first time on, whose names hold for it. */
+/* A permanent stretch, the first time. A thread that ran its fragment is known from then on, whose names hold for it. */
 static int take_kept(struct state *s, const struct tw_stretch *stretch)
 {
 	struct tw_kept_stretch *kept = tw_kept_stretch(&s->kept, stretch);
@@ -264,7 +265,7 @@ static int count_kept(struct state *s)
 	return error;
 }
 
-/* Whether executions of the stretch can be counted together: its first references are not of a block before it. */
+/* Can executions of the stretch be counted together? Its first references must not belong to a previous block. */
 static int stands_alone(const struct tw_stretch *stretch)
 {
 	return stretch->n_blocks && !stretch->blocks[0].first_ref;
@@ -291,7 +292,7 @@ static int find_newest(struct state *s, const struct tw_batch *b, size_t i)
 	return s->newest ? 0 : TW_ERR_MEMORY;
 }
 
-/* Number i of the batch, which is not one that stays and was there before. */
+/* Number i of the batch, which is not a permanent one seen before. */
 static int take_new(struct state *s, const struct tw_batch *b, size_t i)
 {
 	const struct tw_stretch *stretch = b->stretches[i];
@@ -394,7 +395,7 @@ static int pack_fragment(void *context, void *item)
 	return error ? error : tw_pack_array(to, f->partial, f->partial ? d->n_insns : 0, sizeof *f->partial);
 }
 
-/* Counting what is kept changes how the state has its counts, not what they are. */
+/* Counting what is kept changes the representation of the counts, not their values. */
 static int pack(const void *state, FILE *to)
 {
 	struct state *s = (struct state *)state;

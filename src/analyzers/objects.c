@@ -28,7 +28,7 @@ static void name_at(const struct tw_objects *o, uint32_t program, uint64_t addre
 		tw_names_data(names, tw_names_image(names, program), address, name);
 }
 
-/* Whether what is known at one address of `bytes` holds for all of them, looked at in steps: one variable, or none. */
+/* Does the result for one address of `bytes` hold for all of them, checked in steps: one variable, or none? */
 static int is_one(const struct tw_objects *o, uint32_t program, uint64_t address, uint64_t bytes, uint64_t step)
 {
 	struct tw_data_name first, next;
@@ -43,7 +43,7 @@ static int is_one(const struct tw_objects *o, uint32_t program, uint64_t address
 	return 1;
 }
 
-/* The row of all that is known by one name: of a variable by its start, of what is no file's by its page. */
+/* The row of everything with one name: for a variable by its start, for memory of no file by its page. */
 static uint32_t row_of(struct tw_objects *o, uint32_t program, uint64_t address)
 {
 	const uint64_t page = address >> TW_PAGE_BITS << TW_PAGE_BITS;
@@ -54,7 +54,7 @@ static uint32_t row_of(struct tw_objects *o, uint32_t program, uint64_t address)
 	return tw_rows_number(&o->rows, name.known ? name.start : address, program);
 }
 
-/* Whether all of a page is no file's, nor variables that threads have of their own. */
+/* Does all of a page belong to no file, nor to thread-local variables? */
 static int is_nothing(const struct tw_objects *o, uint32_t program, uint64_t start, uint64_t bytes, uint64_t address)
 {
 	struct tw_names *names = tw_context_names(o->context);

@@ -108,14 +108,17 @@ static const struct tw_ordering_thread *thread_of(const struct tw_ordering *o, u
 	return NULL;
 }
 
-/* The process, or one whose number it has, that made this thread's; NULL: it is not recorded, or it is the thread's own. */
+/* The process, or one with its number, that created this thread's; NULL: not recorded, or it is the thread's own. */
 static const struct tw_ordering_thread *parent_of(const struct tw_ordering *o, const struct tw_ordering_thread *t,
                                                   const struct tw_thread_start *e)
 {
 	return e->parent_pid == t->process || thread_of(o, t->process) ? NULL : thread_of(o, e->parent_pid);
 }
 
-/* The thread of the same process that made this one. NULL: it is not recorded, or what it knew as it began to make a thread is known: by a call that makes threads. */
+/*
+ * The thread of the same process that created this one. NULL: not recorded, or its knowledge at that time is known
+ * from a call that creates threads.
+ */
 static const struct tw_ordering_thread *maker_of(const struct tw_ordering *o, const struct tw_ordering_thread *t,
                                                  const struct tw_thread_start *e)
 {
@@ -133,7 +136,7 @@ int tw_ordering_awaits_fork(const struct tw_ordering *o, const struct tw_orderin
 	return maker && !maker->ended && !birth_of(o, t->process, e->tid);
 }
 
-/* The first thread of a process has what its parent had; the first of what a process executes knows what that did before. */
+/* The first thread of a process inherits from its parent; the first thread of an executed program knows what the process did before. */
 static int begin_process(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_thread_start *e)
 {
 	const struct tw_ordering_thread *parent = parent_of(o, t, e);
@@ -156,7 +159,10 @@ static int end_child(struct tw_ordering *o, struct tw_ordering_thread *t, uint32
 	return error;
 }
 
-/* What the kernel keeps was asked for or given back, when is not known exactly: what others know who use such things counts as far as they have come. */
+/*
+ * Something that the kernel keeps was requested or released, at a time that is not exactly known: what other users of
+ * such things know counts as far as they have got.
+ */
 static int use_kernel(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	int error = tw_ordering_acquire_from(o, t, 0, TW_ROLE_KERNEL);
@@ -172,7 +178,7 @@ static int is_file_lock(uint64_t command)
 	return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
 }
 
-/* A thread begins: it knows what its maker knew. The maker may not have been told that it was made. */
+/* A thread starts: it knows what its creator knew. Its creation may not have been reported yet. */
 static int begin_thread(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_thread_start *e)
 {
 	const struct tw_ordering_birth *b = birth_of(o, t->process, e->tid);
@@ -186,14 +192,14 @@ static int begin_thread(struct tw_ordering *o, struct tw_ordering_thread *t, con
 	return error;
 }
 
-/* A signal has come: from who sent it, or from a timer, whose number is not recorded. */
+/* A signal has arrived: from its sender, or from a timer, whose number is not recorded. */
 static int take_signal(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t number)
 {
 	int error = tw_ordering_acquire_from(o, t, number, TW_ROLE_SIGNAL);
 	return error ? error : tw_ordering_acquire_from(o, t, 0, TW_ROLE_TIMER);
 }
 
-/* The event of a signal has no time, but the keyframe behind it: what sent it has been looked at only then. */
+/* The event of a signal has no time, but the keyframe after it has: only then has its sender been processed. */
 static int handle_signal(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	const uint32_t number = t->signal;
@@ -208,7 +214,10 @@ static int map_memfd(struct tw_ordering *o, const struct tw_ordering_thread *t, 
 	return number ? tw_shared_memory_is_memfd(&o->shared, t->program, call, number) : 0;
 }
 
-/* What a thread did before it said what handles a signal comes before that; what set a timer, or sent the signal, before who waited for it goes on. */
+/*
+ * What a thread did before it set a signal's handler precedes the handler; what set a timer, or sent the signal,
+ * precedes what a waiter does afterwards.
+ */
 static int take_syscall(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_syscall *call)
 {
 	switch (call->number) {
@@ -385,7 +394,7 @@ static int wait_semaphore(struct tw_ordering *o, struct tw_ordering_thread *t, u
 
 /* ---- what is run once ---- */
 
-/* Notes that the thread may run what is run once, or that it does not any more. */
+/* Notes that the thread may be running what is run once, or no longer is. */
 static void note_once(struct tw_ordering_thread *t, uint64_t control)
 {
 	memmove(t->once + 1, t->once, sizeof t->once - sizeof t->once[0]);
@@ -430,7 +439,7 @@ int tw_ordering_wakes(struct tw_ordering *o, struct tw_ordering_thread *t, uint6
 	return tw_ordering_release_to(o, t, addr, TW_ROLE_ONCE);
 }
 
-/* It may have run what is run once, or waited for who did: so what those know who are in it now counts, too. */
+/* It may have run what is run once, or waited for the thread that did: so what those in it know now counts, too. */
 static int leave_once(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t control)
 {
 	forget_once(t, control);

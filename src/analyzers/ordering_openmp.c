@@ -42,7 +42,7 @@ static uint32_t new_team(struct tw_ordering *o)
 	return (uint32_t)o->n_teams++;
 }
 
-/* The frame is done with: of a deferred task the thread is again what it was before. */
+/* The frame is finished: after a deferred task the thread is again what it was before. */
 static void pop_frame(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	struct tw_ordering_frame *f = &t->frames[--t->n_frames];
@@ -153,7 +153,7 @@ static struct tw_ordering_task *make_task(struct tw_ordering *o, struct tw_order
 	return k;
 }
 
-/* What runs while the thread is in GOMP_task runs instead of its maker. */
+/* What runs while the thread is in GOMP_task runs instead of its creator. */
 static int make_one(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
 	enum { FINAL = 2 };
@@ -178,7 +178,7 @@ static int make_target(struct tw_ordering *o, struct tw_ordering_thread *t, cons
 	return 0;
 }
 
-/* Of a loop that is so where it is told to defer none, its maker is final, or it is in no region. */
+/* Tasks of a loop are not deferred if the loop says so, if its creator is final, or if it is in no region. */
 static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_calling_step *step)
 {
 	const struct tw_open_call *c = &step->call;
@@ -192,7 +192,7 @@ static int make_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const 
 	return 0;
 }
 
-/* A detached task that is not deferred has been waited for, its event too. */
+/* A detached task that is not deferred has been waited for, including its event. */
 static int leave_one(struct tw_ordering *o, struct tw_ordering_thread *t, const struct tw_open_call *c)
 {
 	const int is_awaited = c->kind == TW_CALLED_TASK && !c->args[5] && c->args[6] & TW_CALLED_TASK_DETACHED && t->n_frames;
@@ -207,7 +207,7 @@ static int leave_loop(struct tw_ordering *o, struct tw_ordering_thread *t, const
 	return c->args[5] & NO_GROUP ? 0 : tw_ordering_acquire(t, &team_of(o, t)->tasks);
 }
 
-/* It waits for the tasks that what it runs has made; of those of which more is not known, all that were made in one place. */
+/* It waits for the tasks created by what it runs; if more is not known, for all that were created in one place. */
 static int wait_for_tasks(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	const uint32_t context = context_of(t);
@@ -231,7 +231,7 @@ size_t tw_ordering_runner(const struct tw_ordering *o, size_t who)
 	return who < o->n_threads ? who : (who - o->n_threads) / TW_ORDERING_TASK_CLOCKS;
 }
 
-/* From here on the thread is the task, which knows nothing yet. Its clock goes on where that of the last task with it has ended. */
+/* From here on the thread is the task, which knows nothing yet. Its clock continues where that of the last such task has ended. */
 static int become_task(struct tw_ordering *o, struct tw_ordering_thread *t)
 {
 	struct tw_ordering_frame *f = frame_of(t);
@@ -302,8 +302,9 @@ static int note_part(struct tw_ordering_team *m, const struct tw_ordering_thread
 }
 
 /*
- * A thread begins its part of a region. Of several that are open with this function, in nested ones, which it is cannot be told: it counts as any of them. In which it had its part before it is not: then it
- * is the next one, which its master has not been told to begin yet.
+ * A thread starts its part of a region. If several nested ones with this function are open, it cannot be determined
+ * which: it counts as any of them. It is not one in which it had its part before: then it is the next one, whose
+ * start by its master has not been seen yet.
  */
 static int begin_part(struct tw_ordering *o, struct tw_ordering_thread *t, uint64_t function, size_t depth, int *begun)
 {

@@ -66,7 +66,7 @@ struct depends {
 	int unknown;              /* there are others, too */
 };
 
-/* As libgomp has it: how many, how many of these are written, and those; or 0, how many, of each kind, and those. */
+/* libgomp's format: the total, the number of written ones, and the list; or 0, the total, the numbers of each kind, and the list. */
 static struct depends parse(const uint64_t *list, size_t n)
 {
 	struct depends d = {.unknown = 1};
@@ -162,7 +162,7 @@ int tw_ordering_made_new(struct tw_ordering *o, struct tw_ordering_thread *t, ui
 	return tw_ordering_release(t, &x->made);
 }
 
-/* The task that the thread makes, or made last within the call; NULL: it has ended, or there is none. */
+/* The task that the thread creates, or created last within the call; NULL: it has ended, or there is none. */
 static struct tw_ordering_made *making_of(const struct tw_ordering *o, const struct tw_ordering_thread *t)
 {
 	struct tw_ordering_made *x = t->making.number ? &o->made[t->making.number - 1] : NULL;
@@ -213,7 +213,7 @@ static uint32_t waiting_at(const struct tw_ordering *o, uint32_t program, uint64
 	return 0;
 }
 
-/* Of several that the library looked at, as those beside it in a queue, it is the last. */
+/* The library may look at several, such as neighbours in a queue: the last one counts. */
 uint32_t tw_ordering_made_runs(const struct tw_ordering *o, const struct tw_ordering_thread *t, uint64_t function)
 {
 	uint32_t number = 0;

@@ -53,7 +53,7 @@ static int grow(struct tw_ordering *o)
 	return 1;
 }
 
-/* Whose thing it is: descriptors and signals lead from process to process, and what is in memory that is shared is the segment's. */
+/* Whose thing it is: descriptors and signals connect processes, and what is in shared memory belongs to the segment. */
 static struct tw_place place_for(const struct tw_ordering *o, uint32_t program, uint64_t addr, enum tw_ordering_role role)
 {
 	if (role >= TW_ROLE_CHANNEL)

@@ -89,7 +89,7 @@ struct copying {
 	struct tw_ref *refs;
 	size_t writes_room;
 	size_t from;                    /* blocks before this one are not compared: an event or a write stands between */
-	size_t alike[LONGEST_TURN + 1]; /* so many blocks at the end are as those so many before them */
+	size_t alike[LONGEST_TURN + 1]; /* this many blocks at the end equal those before them */
 };
 
 /* Is block i of the copy as block k is? */
@@ -101,7 +101,7 @@ static int is_alike(const struct copying *c, size_t i, size_t k)
 	       !memcmp(&c->refs[a->first_ref], &c->refs[b->first_ref], n * sizeof *c->refs);
 }
 
-/* Leaves out the newest blocks where they are a turn like the two before: two tell that it was repeated. */
+/* Drops the newest blocks if they are an iteration like the two before: two suffice to show that it was repeated. */
 static void leave_out(struct copying *c)
 {
 	const size_t n = c->to->n_blocks, last = n - 1;
@@ -157,7 +157,7 @@ static int copy_block(struct copying *c, const struct tw_part *part, size_t i, s
 	return error;
 }
 
-/* Events from the part's next on, with their payloads behind them; that which block they are of is put right later. */
+/* Events from the part's next on, with their payloads after them; their block numbers are set later. */
 static struct tw_event *copy_events(const struct tw_part *part, struct tw_part *to)
 {
 	const struct tw_event *from = part->events + part->event;

@@ -43,7 +43,10 @@ static uint64_t outcome(const struct tw_predictors *p, uint32_t age)
 	return p->history[(p->newest - age) % TW_HISTORY];
 }
 
-/* The newest outcome comes in at bit 0, the one that is too old goes out where it has come to; what is shifted out at the top comes in at bit 0. `out`: 16 bits of ones or zeros for each. */
+/*
+ * The newest outcome enters at bit 0, the oldest is removed at its position; bits shifted out at the top enter at bit
+ * 0. `out`: 16 bits of ones or zeros for each.
+ */
 #define OUT(length, bits) (uint16_t)(1u << (length) % (bits))
 #define TOP(bits)         (uint16_t)(1u << (bits))
 static void fold(tw_folds *f, uint16_t in, tw_folds out, tw_folds at, tw_folds top)
@@ -107,7 +110,7 @@ static void look_up(struct tw_predictors *p, uint64_t pc, struct guess *g)
 	g->is_new = !e->useful && (e->counter == 0 || e->counter == -1);
 }
 
-/* A longer history might have told: an entry for it, where one is of no use. */
+/* A longer history might have predicted it: allocates an entry for it, in place of a useless one. */
 static void allocate(const struct guess *g, int taken)
 {
 	int i = g->provider + 1;

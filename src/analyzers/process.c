@@ -4,7 +4,10 @@
 
 enum { LATER = 1u << 23 }; /* above all numbers of processes */
 
-/* Is it what the process began with, or went on with when it executed a program? The process has begun the others itself, those of handlers (trackway cc), too. */
+/*
+ * Is it the process's first thread, or the one with which it continued after execve? The process created the others
+ * itself, including those of handlers (trackway cc).
+ */
 static bool is_first(const struct tw_thread_info *t)
 {
 	return t->tid == t->pid && t->parent_pid != t->pid;

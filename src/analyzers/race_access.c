@@ -70,7 +70,10 @@ static inline uint64_t mask_of(uint64_t line, uint64_t addr, uint64_t end)
 	return ~0ull >> (TW_EPOCH_LINE - (to - from)) << from;
 }
 
-/* Bytes of a line were accessed, as `seen` says, by accesses that are not atomic: the same need not be looked at again in this epoch, unless some other there may be atomic. */
+/*
+ * Bytes of a line were accessed, as `seen` says, by accesses that are not atomic: repetitions need not be checked in
+ * this epoch, unless another access there may be atomic.
+ */
 static int keep_seen(struct tw_race_thread *t, uint64_t line, const struct tw_epoch_line *l, const struct tw_epoch_seen *seen)
 {
 	const uint64_t marked = l->atomic | l->waited;
@@ -112,7 +115,7 @@ int tw_race_is_private(const struct tw_race_thread *t, uint64_t addr)
 	return t->lowest != UINT64_MAX && addr - low < (fs > low && fs - low < TW_RACE_STACK ? fs - low : TW_RACE_STACK);
 }
 
-/* Does the thread run a task, and access what is the thread's, so that other tasks that it runs may, too? */
+/* Does the thread run a task, and access its own memory, so that other tasks that it runs may do so, too? */
 static int is_of_thread(const struct tw_race_state *s, const struct tw_race_thread *t, uint64_t addr)
 {
 	const struct tw_ordering_frame *f = tw_ordering_deferred(t->order);
@@ -168,7 +171,7 @@ void tw_race_mark_waited(struct tw_race_state *s, struct tw_race_thread *t, uint
 	mark_atomic(s, t, addr, bytes, 1);
 }
 
-/* Is what the access is to an atomic variable, though its instruction does not say so? */
+/* Is the access to an atomic variable, although its instruction does not show it? */
 static int is_marked(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, const struct tw_atomic_insn *insn)
 {
 	const struct tw_epoch_line *l = line_of(s, t, r->addr);
@@ -213,7 +216,7 @@ static void note_ordering(struct tw_race_state *s, struct tw_race_thread *t, con
 
 /* ---- accesses of atomic variables ---- */
 
-/* What the thread has read there shortly before is what a reduction by compare-and-exchange expects. The line of that mov may be any. */
+/* What the thread has recently read there is the expected value of a reduction by compare-and-exchange. The line of that mov may be any. */
 static int expect(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r)
 {
 	enum { NEAR = 256 };
@@ -229,7 +232,7 @@ static int expect(struct tw_race_state *s, struct tw_race_thread *t, const struc
 	return error;
 }
 
-/* What an access to an atomic variable orders is done: what it reads before, what it writes behind it. */
+/* Applies the ordering of an access to an atomic variable: that of a read before, that of a write after it. */
 static int check_atomic(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref *r, int orders, uint8_t lacks)
 {
 	const int reads = orders && (r->type & TW_READ) && !(lacks & TW_ATOMIC_NO_ACQUIRE), writes = orders && (r->type & TW_WRITE);
@@ -321,7 +324,7 @@ static int is_same(const struct tw_ref_shape *a, const struct tw_ref_shape *b)
 	return a->pc == b->pc && a->size == b->size && a->type == b->type;
 }
 
-/* The string that begins with the first of n references; every `step`-th is of the instruction. */
+/* The string that starts with the first of n references; every `step`-th belongs to the instruction. */
 static struct string string_of(const struct tw_ref_shape *r, const uint64_t *addr, size_t n, size_t step)
 {
 	const uint64_t by = n > step && addr[step] < addr[0] ? -(uint64_t)r->size : r->size;
@@ -359,8 +362,8 @@ static int check_string(struct tw_race_state *s, struct tw_race_thread *t, const
 }
 
 /*
- * Takes a string, or two that take turns, one read and one written, as few accesses to lines: within an epoch their order does not matter. *taken: so many references; 0: they are none, or are to
- * be looked at one by one.
+ * Takes a string, or two alternating ones, one read and one written, as a few accesses to lines: within an epoch
+ * their order does not matter. *taken: the number of references; 0: not a string, or they must be checked one by one.
  */
 static int take_string(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_ref_shape *r, const uint64_t *addr, size_t n,
                        size_t *taken)

@@ -1,10 +1,10 @@
 /*
- * Blocks as they begin and end: whose code runs, and what the thread has called.
+ * Starts and ends of blocks: whose code runs, and what the thread has called.
  */
 #include "analyzers/ordering_tasks.h"
 #include "analyzers/race_state.h"
 
-/* The thread begins or ends a task: what lies below on its stack, from the return address on, is not what it was. */
+/* The thread starts or ends a task: its stack below, from the return address on, has new contents. */
 static void forget_below(struct tw_race_state *s, const struct tw_race_thread *t)
 {
 	const uint64_t top = t->path.n ? t->path.frames[t->path.n - 1].slot + sizeof(uint64_t) : 0, low = t->lowest - TW_RACE_LOCAL_STORAGE;

@@ -73,7 +73,10 @@ static int take_one_buffer(void *context, uint64_t addr, uint64_t bytes, int is_
 	return tw_race_take_buffer(of->s, of->t, addr, bytes, is_filled, of->back);
 }
 
-/* What the kernel reads for a call it reads before that tells others anything, and what it fills it fills after others have told what is taken. */
+/*
+ * What the kernel reads for a call it reads before the call tells others anything; what it fills it fills after
+ * others have told what is taken.
+ */
 static int take_buffer(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_calling_step *step)
 {
 	struct buffer_of of = {s, t, step->call.back};
@@ -110,7 +113,7 @@ static int take_call(struct tw_race_state *s, struct tw_race_thread *t, const st
 	return error ? error : order_call(s, t, step);
 }
 
-/* Where the thread's stack is, as far as it was used, another one may have had its own before. */
+/* In the used part of the thread's stack another thread may have had its own before. */
 static void begin_stack(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_keyframe *k)
 {
 	if (k->seg_base[TW_SEG_FS])
@@ -130,7 +133,10 @@ static int take_syscall(struct tw_race_state *s, struct tw_race_thread *t, const
 	return wakes ? tw_ordering_wakes(&s->ordering, t->order, e->args[0]) : 0;
 }
 
-/* Memory that was mapped is new. What was unmapped is not forgotten: another thread may have mapped it again before the call returned. */
+/*
+ * Newly mapped memory has no history. What was unmapped is not forgotten: another thread may have mapped it again
+ * before the call returned.
+ */
 static void take_mapping(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_syscall *e)
 {
 	const uint64_t bytes = e->number == SYS_mmap ? e->args[1] : e->number == SYS_mremap ? e->args[2] : 0, at = (uint64_t)e->result;
@@ -138,7 +144,10 @@ static void take_mapping(struct tw_race_state *s, const struct tw_race_thread *t
 		tw_race_forget(s, t->order->program, at, at + bytes);
 }
 
-/* Has the process more than one thread from here on, or does it make another that shares memory with it? Who made the other, or that other, comes first. */
+/*
+ * Does the process have more than one thread from here on, or does it create another that shares memory with it? The
+ * creator's event, or the new thread's, comes first.
+ */
 static int makes_thread(const struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_event *e)
 {
 	const struct tw_thread_start *start = e->payload;
@@ -148,7 +157,7 @@ static int makes_thread(const struct tw_race_state *s, const struct tw_race_thre
 	return e->type == TW_EVENT_THREAD_START && start->pid != start->tid;
 }
 
-/* The thread ends with locks: robust ones are given to who asks for them next. */
+/* The thread ends holding locks: robust ones go to the next thread that asks for them. */
 static int leave_locks(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	int error = 0;
@@ -157,7 +166,7 @@ static int leave_locks(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
-/* What memory is shared has changed: programs that share some are looked at as those with several threads are. */
+/* Shared memory has changed: programs that share some are checked like those with several threads. */
 static void change_shared(struct tw_race_state *s)
 {
 	s->changes = s->ordering.shared.changes;

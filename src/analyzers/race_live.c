@@ -1,5 +1,6 @@
 /*
- * Batches as they come. What pieces of stretches access is mostly what the thread has accessed in its epoch before: then nothing changes but where it stands.
+ * Batches as they come. The accesses of a stretch's pieces are mostly repetitions within the thread's epoch: then
+ * only the thread's position changes.
  */
 #include "analyzers/race_state.h"
 
@@ -11,7 +12,7 @@ struct live {
 	uint64_t last;                  /* where the newest of these is */
 	int looks;                      /* what the block accesses is to be looked at */
 	int leaves;                     /* the newest block may call or return */
-	int is_new;                     /* the thread's epoch is known to what it has seen, and `looks` is right */
+	int is_new;                     /* what it has seen is marked with the thread's epoch, and `looks` is right */
 };
 
 static int take_events(struct tw_race_state *s, struct tw_race_thread *t, struct live *l)
@@ -63,7 +64,7 @@ static inline void note_reads(struct tw_race_thread *t, const uint64_t *addr, si
 		tw_ordering_reads_all(t->order, addr, n);
 }
 
-/* Does a block more of the owner whose code ran before change nothing by itself? */
+/* Does another block of the owner whose code ran before change nothing by itself? */
 static inline int is_quiet(const struct tw_race_thread *t)
 {
 	return t->owner != TW_CODE_OPENMP || !tw_ordering_has_ended(t->order, t->path.n);
@@ -100,7 +101,7 @@ static int take_blocks(struct tw_race_state *s, struct tw_race_thread *t, struct
 
 /* ---- piece by piece ---- */
 
-/* The newest block is one of a piece, of which so many references have been looked at. */
+/* The newest block belongs to a piece, of which this many references have been processed. */
 static inline void stand_in(struct tw_race_thread *t, struct live *l, const struct tw_block_run *run, uint8_t end, size_t refs,
                             const uint64_t *addr)
 {
@@ -120,7 +121,7 @@ static inline int lacks(const struct tw_race_lines *lines, const struct tw_race_
 	return lack != 0;
 }
 
-/* So many references of the piece were looked at, then the thread was stuck: it stands in one of the blocks. */
+/* This many references of the piece were processed, then the thread got stuck: it is in one of the blocks. */
 static void stop_within(struct tw_race_thread *t, struct live *l, const struct tw_stretch *st, const struct tw_race_piece *p, size_t done,
                         const uint64_t *addr)
 {
@@ -132,7 +133,7 @@ static void stop_within(struct tw_race_thread *t, struct live *l, const struct t
 	stand_in(t, l, run, tw_descriptor_blocks(run->descriptor)[run->block].end, p->first_ref + done - run->first_ref, addr);
 }
 
-/* A piece of the owner whose code ran before, within which nothing happens. The same as block by block comes to. */
+/* A piece of the owner whose code ran before, within which nothing happens. Equivalent to taking it block by block. */
 static inline int take_simple(struct tw_race_state *s, struct tw_race_thread *t, struct live *l, const struct tw_stretch *st,
                               const struct tw_race_piece *p, const uint64_t *addr)
 {
@@ -156,7 +157,7 @@ static inline int take_simple(struct tw_race_state *s, struct tw_race_thread *t,
 	return 0;
 }
 
-/* All that the thread has seen from here on is of its epoch, and whether it looks is known. */
+/* Everything that the thread sees from here on belongs to its epoch, and it is known whether accesses are checked. */
 static inline int renew(struct tw_race_state *s, struct tw_race_thread *t, struct live *l)
 {
 	if (l->is_new)
@@ -193,7 +194,7 @@ struct passed {
 	const struct tw_race_divided *d; /* what is known of the last one; NULL: there is none */
 };
 
-/* The stretch that comes next, as often as it comes in a row and the thread lacks nothing of it. Is there more to look for? */
+/* Skips the next stretch, as often as it comes in a row and the thread lacks nothing of it. Is there more to do? */
 static inline int pass_same(const struct tw_race_state *s, const struct tw_race_thread *t, const struct live *l, size_t most,
                             struct passed *x)
 {
@@ -217,8 +218,9 @@ static inline int pass_same(const struct tw_race_state *s, const struct tw_race_
 }
 
 /*
- * From number i of the batch on: so many stretches as are one piece each of the owner's code that runs, that neither call nor return, and of which the thread lacks nothing, are passed over; the
- * newest block does not call or return either. *addr: of the references of number i, and then of what comes next.
+ * Skips stretches from number i of the batch on that are a single piece each of the current owner's code, neither
+ * call nor return, and of which the thread lacks nothing; the newest block does not call or return either. *addr: of
+ * the references of number i, and then of what comes next.
  */
 static size_t pass_over(struct tw_race_state *s, struct tw_race_thread *t, struct live *l, size_t i, const uint64_t **addr)
 {

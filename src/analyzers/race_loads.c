@@ -1,14 +1,18 @@
 /*
- * What is known of an atomic load that a thread stands before, whose value is not recorded.
+ * What is known of an atomic load before which a thread stands, and whose value is not recorded.
  *
- * One that the thread makes again, with nothing between by which it could use what it has read but its own stack and thread-local storage, did not read what it waited for: it is *repeated*. That
- * is seen in what comes behind it: in all parts that are postponed, and in the batch that is being taken.
+ * If the thread makes the same load again, and in between could use the value only through its own stack and
+ * thread-local storage, it did not read what it was waiting for: the load is *repeated*. This is determined from what
+ * follows it: all postponed parts, and the current batch.
  *
- * The same load, made before, went one way, and now goes another: it has read another value, so somebody has written in between: it ends a *wait*. Where the ways are not known a load ends a wait
- * that was repeated before. A wait can only end where there is *news*: a write that the thread did not know of when it began to wait. Where a load goes the same way as before it may have read the same.
+ * If the same load, made before, was followed by one path, and is now followed by another, it has read another value,
+ * so somebody has written in between: it ends a *wait*. If the paths are not known, a load ends a wait that was
+ * repeated before. A wait can end only if there is *news*: a write that the thread did not know of when it started to
+ * wait. If a load is followed by the same path as before it may have read the same value.
  *
- * A load that was not made before, or not without other atomic accesses since, may need somebody's write or not; that is not known. It is *explained* where there is news, where the
- * thread was itself the last that wrote there, or where that is its own stack and nobody has.
+ * A load that was not made before, or not without other atomic accesses since, may or may not need somebody's write;
+ * that is not known. It is *explained* if there is news, if the thread itself was the last to write there, or if it
+ * is on its own stack and nobody has written there.
  */
 #include "analyzers/race_state.h"
 
@@ -26,7 +30,7 @@ struct ahead {
 	size_t blocks, own; /* so many have been looked at; own: of the program's */
 };
 
-/* What a reference of the program's code behind the load says of it. */
+/* What a reference of the program's code after the load says about it. */
 static enum tw_race_ahead judge_ref(const struct ahead *a, const struct tw_block_run *run, const struct tw_ref *r)
 {
 	const struct tw_race_load *load = &a->t->load;
@@ -59,9 +63,12 @@ static enum tw_race_ahead judge_part(struct ahead *a, const struct tw_part *p, s
 	return TW_RACE_NOT_KNOWN;
 }
 
-/* The way behind a load: which block comes behind the first branch that depends on anything, past calls and returns: without optimization loads stand in functions of their own. */
+/*
+ * The path after a load: the block after the first branch that depends on anything, past calls and returns (without
+ * optimization loads are in functions of their own).
+ */
 struct way {
-	uint64_t first, chosen; /* of the program's blocks the first, and the one behind the branch; 0: not yet */
+	uint64_t first, chosen; /* the first of the program's blocks, and the one after the branch; 0: not yet */
 	unsigned passed;
 	int branched;
 };

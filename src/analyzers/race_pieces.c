@@ -14,7 +14,7 @@ static uint32_t refs_end(const struct tw_stretch *st, uint32_t block)
 	return block + 1 < st->n_blocks ? st->blocks[block + 1].first_ref : st->n_refs;
 }
 
-/* Are all of these references such as a struct tw_race_shape tells of, and none by an instruction that is known to be atomic? */
+/* Can a struct tw_race_shape describe all of these references, and is none made by an instruction that is known to be atomic? */
 static int is_plain(const struct tw_race_code *code, const struct tw_race_piece *p, const struct tw_stretch *st, const uint64_t *addr)
 {
 	for (uint32_t i = p->first_ref; i < p->first_ref + p->n_refs; i++) {

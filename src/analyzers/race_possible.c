@@ -1,7 +1,9 @@
 /*
- * Where locked instructions have no time stamps, they, too, are looked at in an order that need not be that in which they were made. So of two accesses that race in that order the one may have
- * been ordered before the other all the same: if its thread, or one that learned of it by an atomic variable, wrote one later from which the thread of the other, or one that told it by a lock or the like, had read before its
- * own access. That is asked at the end, of all that was written and read, in whichever order.
+ * Races that are only possible. If locked instructions have no time stamps, they are processed in an order that need
+ * not be the real one. So of two accesses that race in that order, one may nevertheless have been ordered before the
+ * other: if its thread, or one that learned of it through an atomic variable, later wrote an atomic variable that the
+ * other's thread had read before its own access, or a thread that informed it through a lock or the like. This is
+ * checked at the end, over everything that was written and read, in any order.
  */
 #include "analyzers/race_state.h"
 
@@ -20,7 +22,7 @@ int tw_race_note_read(struct tw_race_state *s, const struct tw_race_thread *t, u
 	return 0;
 }
 
-/* Has anybody written the variable who may know by then what is asked for? `from`: by whose clock it is, when that stood where, and 1; 0: never. */
+/* Has anybody written the variable who may know what is asked for by then? `from`: by owner, 1 + its clock from when on; 0: never. */
 static int may_tell(const struct tw_clocks *variable, const uint64_t *from)
 {
 	for (size_t who = 0; who < variable->n; who++)
@@ -29,7 +31,7 @@ static int may_tell(const struct tw_clocks *variable, const uint64_t *from)
 	return 0;
 }
 
-/* ... by locks and the like. Returns whether anybody did earlier than was known. */
+/* ... by locks and the like. Returns whether anybody knew earlier than was found so far. */
 static int spread_heard(const struct tw_heard *l, uint64_t *from)
 {
 	int changes = 0;
@@ -45,7 +47,7 @@ static int spread_heard(const struct tw_heard *l, uint64_t *from)
 	return changes;
 }
 
-/* Who may have learned of it by atomic variables, one after the other, and from those that did. */
+/* Who may have learned of it through atomic variables, one after another, and from those that did. */
 static void spread(const struct tw_race_state *s, uint64_t *from)
 {
 	for (int changes = 1; changes;) {
@@ -62,7 +64,7 @@ static void spread(const struct tw_race_state *s, uint64_t *from)
 	}
 }
 
-/* May what `a` did when its clock stood there have been ordered before what `b` did? `from` has room for the clocks of all. */
+/* May what `a` did at this clock have been ordered before what `b` did? `from` has room for all clocks. */
 static int may_be_before(const struct tw_race_state *s, const struct tw_race *race, unsigned at, int a, int b, uint64_t *from, size_t n)
 {
 	memset(from, 0, n * sizeof *from);
@@ -77,7 +79,7 @@ size_t tw_race_clocks(const struct tw_race_state *s)
 	return s->n_threads * (1 + TW_ORDERING_TASK_CLOCKS) + 1;
 }
 
-/* How much there is to look at, for each race more than once. */
+/* Amount of data to examine, for each race more than once. */
 static size_t count_known(const struct tw_race_state *s, size_t n_clocks)
 {
 	size_t n = s->reads.n * n_clocks;

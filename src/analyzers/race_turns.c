@@ -1,24 +1,33 @@
 /*
- * Whose turn it is. Threads come in segments: what a thread did from one event that has a time to the next. Segments come in the order in which they begin, and those that overlap in time may
- * have been in any order, or mixed. An atomic load that is a plain mov has no time of its own, and what it read is not recorded. It is taken to have read what was written last by segments that
- * began before its own ended, as far as these can have come: so a race is told only where such an order does not explain it. Therefore a thread stops before such a load, and what it did next
- * is postponed until its segment is *closed*: until its next one begins, all that it can have seen has been handed out. Then those threads are looked at further that are postponed themselves
- * and write there, until none of them can go on; and then the load is made.
+ * Which thread is processed next. Threads come in segments: what a thread did from one event with a time to the next.
+ * Segments come in the order of their starts; those that overlap in time may have run in any order, or interleaved.
+ * An atomic load that is a plain mov has no time of its own, and its value is not recorded. It is taken to have read
+ * the last write by segments that started before its own ended, as far as these can have got: so a race is reported
+ * only if such an order does not explain it. Therefore a thread stops before such a load, and what it did next is
+ * postponed until its segment is *closed*: its next one has started, so everything that it can have seen has been
+ * delivered. Then threads that are postponed themselves and write there are processed further, until none of them can
+ * continue; and then the load is made.
  *
- * Locked instructions have two times, before and after, and are a segment of their own. Two that overlap may have been in either order: each acquires what the other released.
+ * Locked instructions have two times, before and after, and are a segment of their own. Two that overlap may have run
+ * in either order: each acquires what the other released.
  *
- * What must hold, so that no race is told of a program that has none: a load is made when all has been looked at that the thread must have waited for, and nothing that waited for the thread. Both
- * cannot be had where threads wait for each other in a circle; then what is known of loads (race_loads.c) decides, of a thread that is looked at for another's sake:
- *
- *  - it does not make a load that ended a wait, where nothing new is there to end it;
- *  - nor one for which nothing new is there and of which nothing else is known, but where the other must have waited for something and that has not come;
- *  - a load that may be repeated, as far as the thread's life is known, is not made yet: nothing is known behind it;
- *  - any other is made, and is *early* where its segment is not closed: it may have read what is written until that is, and all that came after it in the thread is ordered behind that write, too.
+ * What must hold, so that no race is reported for a program that has none: a load is made after everything has been
+ * processed that the thread must have waited for, and before everything that waited for the thread. Both are
+ * impossible if threads wait for each other in a circle. Then, for a thread that is processed for another's sake, the
+ * decision depends on what is known of loads (race_loads.c):
+ *  - it does not make a load that ended a wait, if there is no news to end it;
+ *  - nor one without news of which nothing else is known, unless the other must have waited for something that has
+ *    not come;
+ *  - a load that may be repeated, as far as the thread is known, is not made yet: what follows it is unknown;
+ *  - any other is made, and is *early* if its segment is not closed: it may have read what is written until then, and
+ *    everything after it in the thread is ordered after that write, too.
  *
  * A thread whose segment is closed makes its load in any case: a wait may have ended for other reasons.
  *
- * Where a thread was interrupted behind a locked instruction, and before the time after it was taken, that time may be long in coming, and others have gone on by what the instruction wrote. Loads
- * before it had been made by the time before it, but for those that the processor had not waited for: a moment later (SETTLED) their segment is closed, too.
+ * If a thread was interrupted after a locked instruction, and before the time after it was taken, that time may be
+ * late, and others have continued because of the instruction's write. Loads before it had been made by the time
+ * before it, except those for which the processor had not waited: a moment later (SETTLED) their segment is closed,
+ * too.
  */
 #include "analyzers/race_state.h"
 #include "base/array.h"
@@ -26,7 +35,8 @@
 
 enum {
 	MOST_BYTES = 512 << 20, /* of a thread that are postponed */
-	SETTLED = 1 << 12,      /* cycles; no load takes longer, since an interrupt or a fault in between would have the time taken anew */
+	SETTLED =
+	    1 << 12, /* cycles; no load takes longer, since an interrupt or a fault in between would cause the time to be taken again */
 };
 
 /* ---- blocks ---- */
@@ -59,7 +69,7 @@ static int take_events(struct tw_race_state *s, struct tw_race_thread *t, struct
 	return error;
 }
 
-/* As far as it goes: to the part's end, or t->stuck tells why not. */
+/* As far as possible: to the part's end, or t->stuck says why not. */
 static int take_blocks(struct tw_race_state *s, struct tw_race_thread *t, struct tw_part *p)
 {
 	int error = 0;
@@ -76,7 +86,7 @@ static int take_blocks(struct tw_race_state *s, struct tw_race_thread *t, struct
 
 static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, int *wrote);
 
-/* Does it wait for what no time tells: that another thread begins a region, or has forked? */
+/* Does it wait for something that no time shows: that another thread starts a region, or has forked? */
 static int is_held(const struct tw_race_thread *t)
 {
 	return t->stuck == TW_RACE_AT_REGION || t->stuck == TW_RACE_AT_FORK;
@@ -88,7 +98,7 @@ static int may_write(const struct tw_race_thread *t, const struct tw_race_thread
 	       tw_postponed_writes(&other->postponed, addr);
 }
 
-/* Lets another write at addr of the program, which it may have elsewhere, if it can. */
+/* Lets another thread write at addr of the program, which may be elsewhere in its memory, if it can. */
 static int let_one_write(struct tw_race_state *s, const struct tw_race_thread *t, struct tw_race_thread *other, uint32_t program,
                          uint64_t addr, int *wrote)
 {
@@ -96,7 +106,7 @@ static int let_one_write(struct tw_race_state *s, const struct tw_race_thread *t
 	return may_write(t, other, there) ? advance(s, other, there, wrote) : 0;
 }
 
-/* Looks at others until none of them can write any more at addr of the program. */
+/* Processes others until none of them can write any more at addr of the program. */
 static int let_write(struct tw_race_state *s, struct tw_race_thread *t, uint32_t program, uint64_t addr)
 {
 	int error = 0, wrote = 1;
@@ -110,7 +120,7 @@ static int let_write(struct tw_race_state *s, struct tw_race_thread *t, uint32_t
 	return error;
 }
 
-/* So that the thread may load next: what may have been written there, and what others have read early, is written. */
+/* So that the thread may load next: makes the writes that may have happened there, and those that others have read early. */
 static int resolve(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	const struct tw_race_load load = t->load;
@@ -148,7 +158,7 @@ static int take_first(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
-/* Is it known of nobody, for whose sake others are looked at, that he waited for them? */
+/* Is it certain for none of those for whose sake others are processed that they waited for them? */
 static int is_optional(struct tw_race_state *s)
 {
 	for (size_t i = 0; i < s->n_threads; i++) {
@@ -159,7 +169,7 @@ static int is_optional(struct tw_race_state *s)
 	return 0;
 }
 
-/* Is the thread, which is looked at for another's sake, not to make its load yet? */
+/* Must the thread, which is processed for another's sake, not make its load yet? */
 static int is_too_early(struct tw_race_state *s, const struct tw_race_thread *t)
 {
 	return !t->load.locked && !tw_race_load_is_explained(s, t) && (tw_race_load_ends_wait(t) || is_optional(s));
@@ -172,7 +182,10 @@ static int overlap(struct tw_race_state *s, const struct tw_race_thread *t, cons
 	       tw_shared_memory_address(&s->ordering.shared, other->order->program, other->load.addr, t->order->program) == t->load.addr;
 }
 
-/* The thread makes its locked instruction before those of others, for whose sake it is looked at. They may have come first: it knows what those know who stand before theirs. */
+/*
+ * The thread makes its locked instruction before those of the threads for whose sake it is processed. They may have
+ * come first: it knows what the threads standing before theirs know.
+ */
 static int overtake(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	int error = 0;
@@ -187,7 +200,7 @@ static int overtake(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
-/* Looks at what is postponed of a thread, for another's sake, until it writes at addr; not beyond what it cannot have passed yet. */
+/* Processes postponed parts of a thread, for another's sake, until it writes at addr; not beyond what it cannot have passed yet. */
 static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t addr, int *wrote)
 {
 	int error = 0, ends = 0, overlaps = 0;
@@ -221,7 +234,7 @@ static int advance(struct tw_race_state *s, struct tw_race_thread *t, uint64_t a
 
 /* ---- a thread's turn ---- */
 
-/* The thread stands before a load in a part that is closed, or whose time is known. */
+/* The thread stands before a load in a closed part, or one whose time is known. */
 static int load_now(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	if (tw_race_look_ahead(s, t) != TW_RACE_REPEATED)
@@ -230,7 +243,7 @@ static int load_now(struct tw_race_state *s, struct tw_race_thread *t)
 	return 0;
 }
 
-/* All that is postponed of the thread, as far as that can be looked at now. */
+/* All postponed parts of the thread, as far as possible now. */
 static int take_postponed(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	int error = 0;
@@ -245,7 +258,7 @@ static int take_postponed(struct tw_race_state *s, struct tw_race_thread *t)
 	return error;
 }
 
-/* Does the thread begin here, with what its maker has not been told yet? */
+/* Does the thread start here, and its creator's event has not come yet? */
 static int awaits_fork(struct tw_race_state *s, const struct tw_race_thread *t, const struct tw_event *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -262,7 +275,7 @@ static int goes_on(struct tw_race_state *s, const struct tw_race_thread *t)
 	return t->stuck == TW_RACE_AT_REGION;
 }
 
-/* Those that wait for a region that another begins, or for who has forked. */
+/* Threads that wait for a region that another starts, or for a forking one. */
 static int take_regions(struct tw_race_state *s)
 {
 	int error = 0;
@@ -303,15 +316,16 @@ static uint64_t time_before(const struct tw_batch *b)
 }
 
 /*
- * Does the batch begin at a time by which all that the thread loaded before had been read? The time before a locked instruction may be read ahead of loads before it, since processors do not wait
- * for these; the instruction does.
+ * Does the batch start at a time by which everything that the thread loaded before had been read? The time before a
+ * locked instruction may be read ahead of earlier loads, since processors do not wait for these; the instruction
+ * does.
  */
 static int begins_segment(const struct tw_batch *b)
 {
 	return begin_of(b) && !time_before(b);
 }
 
-/* What is postponed of a thread, now that no more can come that it waits for. */
+/* Postponed parts of a thread, now that nothing more can come that it waits for. */
 static int close_postponed(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b)
 {
 	const struct tw_part coming = tw_part_of(b);
@@ -341,7 +355,7 @@ static int close_due(struct tw_race_state *s, const struct tw_batch *b)
 	return error;
 }
 
-/* ... and notes what is due of the thread, whose batch it is. */
+/* ... and notes what is due for the thread of this batch. */
 static void note_due(struct tw_race_state *s, struct tw_race_thread *t, const struct tw_batch *b)
 {
 	const uint64_t before = time_before(b);
@@ -385,7 +399,7 @@ int tw_race_take_batch(struct tw_race_state *s, struct tw_race_thread *t, const 
 
 /* ---- the end ---- */
 
-/* A region that nobody begins: the thread goes on as if it had been in the program's code. */
+/* A region that nobody starts: the thread continues as if it had been in the program's code. */
 static int take_forced(struct tw_race_state *s, struct tw_race_thread *t)
 {
 	int error = 0;

@@ -1,8 +1,11 @@
 /*
- * Small programs of threads that hand data over by atomic variables, run here in many random orders, with random times between which nothing is known of the order, and in batches that end
- * anywhere. Of an execution it is known which accesses race: of one without a race none is told, of one whose threads wait for nothing that could order it there is one.
+ * Small multithreaded programs that pass data through atomic variables, executed here in many random orders, with
+ * random times between which the order is unknown, and in batches that end anywhere. For each execution it is known
+ * which accesses race: for one without a race none must be reported; for one whose threads wait for nothing that
+ * could order them one must be.
  *
- * race_turns_test RUNS [FROM [PROGRAM]] makes more executions of each program, or of one, number FROM and those after it, and prints the numbers of those that are told wrongly.
+ * race_turns_test RUNS [FROM [PROGRAM]] runs more executions of each program, or of one, number FROM and following,
+ * and prints the numbers of those with wrong reports.
  */
 #include "analyzers/race_state.h"
 #include "replay/state.h"
@@ -202,7 +205,7 @@ static int give(struct tw_race_state *s, struct run *r, size_t i, size_t most)
 	return tw_race_take_batch(s, &s->threads[i], &b);
 }
 
-/* The batch that begins first, of those that are to come; one without a time comes right behind the one before. n: there is none. */
+/* The batch that starts first among the remaining ones; one without a time comes right after the previous one. n: there is none. */
 static size_t earliest(const struct run *r, const uint64_t *times)
 {
 	const size_t n = (size_t)r->program->n_threads;

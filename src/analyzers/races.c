@@ -1,16 +1,19 @@
 /*
- * races: two accesses to the same bytes, by two threads, one of them a write, which nothing orders: neither happened before the other (ordering.h). FastTrack's epochs (epochs.h) say which
- * earlier accesses a later one can race with.
+ * races: two accesses to the same bytes, by two threads, at least one of them a write, which nothing orders: neither
+ * happened before the other (ordering.h). FastTrack's epochs (epochs.h) tell with which earlier accesses a later one
+ * can race.
  *
- * What is checked are the accesses of the program's code; what the C library and libgomp do within is theirs, and the calls of theirs that order threads are known (ordering.h).
- * Accesses of a process that has one thread yet, and shares no memory with others, are not kept: all that its later threads do comes after. What is in memory that processes share is kept by
- * where in the segment it is (shared_memory.h).
+ * Checked are the accesses of the program's code. Internal accesses of the C library and libgomp are their own, and
+ * their calls that order threads are known (ordering.h). Accesses of a process that still has one thread, and shares
+ * no memory with others, are not kept: everything that its later threads do comes after. Accesses to memory shared by
+ * processes are kept by their place in the segment (shared_memory.h).
  *
- * A variable is atomic where an atomic instruction accessed it (atomics.h): a thread that reads it acquires, one that writes it releases, but for relaxed accesses. Between an atomic access and
- * one of which it is known that it is none there is a race as between any two.
+ * A variable is atomic if an atomic instruction accessed it (atomics.h): a thread that reads it acquires, one that
+ * writes it releases, except for relaxed accesses. An atomic access can race with one that is known to be plain.
  *
- * With --hybrid locks order nothing; a race is then what nothing else orders, and no common lock protects: a second opinion, which finds races that a lucky order hid, and suspects
- * programs that hand over by locks alone.
+ * With --hybrid locks order nothing; a race is then two accesses that nothing else orders and no common lock
+ * protects. This is a second opinion, which finds races that a lucky order hid, but suspects programs that
+ * synchronize by locks alone.
  */
 #include "analyzers/race_state.h"
 

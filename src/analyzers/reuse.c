@@ -37,7 +37,7 @@ static void sum_up(struct tw_reuse *r)
 	}
 }
 
-/* Times become those of the lines there are, in their order: 1 to n. There is room for as many more. */
+/* Renumbers times to 1 to n for the existing lines, in order. There is room for as many more. */
 static int begin_anew(struct tw_reuse *r)
 {
 	enum { LEAST = 1024 };
@@ -134,8 +134,8 @@ static double error_of_groups(const struct tw_reuse *r, unsigned bucket, double 
 }
 
 /*
- * A distance of d lines is the number of those that were looked at, d / sample of them: the bucket's end is off by so much, and has accesses on both sides.
- * Among distances less than the sample nothing can be told apart.
+ * A distance of d lines is known from d / sample sampled lines: the bucket's boundary is uncertain by that, with
+ * accesses on both sides. Distances below the sample rate cannot be distinguished.
  */
 static double error_of_distance(const struct tw_reuse *r, unsigned bucket)
 {

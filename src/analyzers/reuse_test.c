@@ -13,7 +13,7 @@ static unsigned next(unsigned n)
 	return (seed >> 8) % n;
 }
 
-/* The newest first. How many stand before the line; -1: it is not there. */
+/* The newest first. Number of lines before it; -1: it is not there. */
 static long move_to_front(uint64_t *list, size_t *n, uint64_t line)
 {
 	size_t at = 0;

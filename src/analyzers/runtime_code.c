@@ -12,7 +12,7 @@ static int begins(const char *name, const char *const *with)
 	return 0;
 }
 
-/* Does it look at what it has read before it reads on? Of those for two strings only these do: others read ahead. */
+/* Does it check what it has read before it reads on? Of the functions for two strings only these do: others read ahead. */
 static int scans(const char *name)
 {
 	static const char *const one[] = {"strlen", "strchr", "strrchr", "memchr", "wcslen", "wcschr", NULL};
@@ -20,7 +20,7 @@ static int scans(const char *name)
 	return begins(name, one) || (begins(name, two) && (strstr(name, "_avx2") || strstr(name, "_evex")));
 }
 
-/* Of a function that works on memory that it is given; `name` without underscores in front. One for SSSE3 reads whole aligned words. */
+/* For a function that works on memory passed to it; `name` without leading underscores. One for SSSE3 reads whole aligned words. */
 static enum tw_code_owner kind_of_given(const char *name)
 {
 	static const char *const copies[] = {"memcpy", "memmove", "mempcpy", "memset", "wmemset", NULL};
@@ -29,7 +29,7 @@ static enum tw_code_owner kind_of_given(const char *name)
 	return scans(name) ? TW_CODE_SCAN : TW_CODE_GIVEN;
 }
 
-/* Without underscores in front. What a string is printed with piece by piece works on memory that it is given, too. */
+/* Without leading underscores. Functions that print strings piece by piece also work on memory passed to them. */
 static int is_given(const char *name)
 {
 	static const char *const given[] = {"mem", "str", "wcs", "wmem", "bcopy", "bzero", "stp", "IO_default_xsputn", NULL};
@@ -46,7 +46,10 @@ static int is_variant(const char *name)
 	return 0;
 }
 
-/* Of a program, which the C library may be linked into: its functions that come in several variants, and what takes down a thread's part of the heap. */
+/*
+ * In a program into which the C library may be linked: its functions with several variants, and the one that frees a
+ * thread's part of the heap.
+ */
 static enum tw_code_owner kind_in_program(const char *name)
 {
 	static const char *const own[] = {"malloc_arena_thread_freeres", "tcache_thread_shutdown", "libc_freeres", NULL};

@@ -62,7 +62,7 @@ static struct tw_segment *add(struct tw_segments *s, const struct tw_stretch *st
 	return g;
 }
 
-/* Blocks that do not begin here have references alone: nothing that stays is like that. */
+/* Blocks that do not start here have only references: no permanent stretch is like that. */
 static int is_slow(const struct tw_stretch *stretch)
 {
 	for (uint32_t i = 0; i < stretch->n_blocks; i++)
@@ -134,7 +134,7 @@ uint32_t tw_segments_of(struct tw_segments *s, struct tw_contexts *c, const stru
 
 /* ---- counting ---- */
 
-/* Segments that were met one after another often run one after another: their counts stand side by side. */
+/* Segments first met one after another often run one after another: their counts are side by side. */
 static uint32_t count_slot(uint32_t node, uint32_t segment)
 {
 	enum { SIDE_BY_SIDE = 4 };
@@ -210,7 +210,7 @@ static int settle_count(struct tw_segments *s, struct tw_contexts *c, const stru
 	return error;
 }
 
-/* The counts by node, so that what belongs together in the tree is made together. NULL: no memory. */
+/* The counts in order of nodes, so that what belongs together in the tree is made together. NULL: no memory. */
 static uint32_t *order_counts(const struct tw_segments *s, const struct tw_contexts *c)
 {
 	uint32_t *order = malloc((s->n_counts + 1u) * sizeof *order), *begins = calloc(c->n_nodes + 1, sizeof *begins);

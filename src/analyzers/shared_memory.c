@@ -28,7 +28,7 @@ static uint32_t add_segment(struct tw_shared_memory *m, const char *path)
 	return segments[m->n_segments].path ? TW_SEGMENTS_FROM + (uint32_t)m->n_segments++ : 0;
 }
 
-/* How long the path is without what the kernel writes behind that of a file that is unlinked. */
+/* Length of the path without the suffix that the kernel adds for an unlinked file. */
 static size_t length(const char *path)
 {
 	const size_t n = strlen(path), d = sizeof deleted - 1;
@@ -62,7 +62,7 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The text behind the first of several, each with NUL behind it, in so many bytes; "": there is none. */
+/* The second of several NUL-terminated texts, within this many bytes; "": there is none. */
 static const char *second_of(const char *first, size_t bytes)
 {
 	const size_t n = strnlen(first, bytes) + 1;

@@ -1,9 +1,12 @@
 /*
- * sharing: lines that several threads use and one of them writes, and whether they use the same bytes of it (true sharing) or not (false sharing).
+ * sharing: lines that several threads use and at least one of them writes, and whether they use the same bytes of it
+ * (true sharing) or not (false sharing).
  *
- * A thread that accesses such a line gets it from who wrote it: a *transfer*. It keeps it until another thread writes it. The transfer is true if the thread then touches a
- * byte that others have written since it had the line last, before it loses it again; else it is false, and would not be needed if the bytes lay in different lines
- * (Dubois and others, The detection and elimination of useless misses in multiprocessors, 1993). All threads come in the order of time, as far as times tell.
+ * A thread that accesses such a line gets it from the last writer: a *transfer*. It keeps the line until another
+ * thread writes it. The transfer is true if the thread, before it loses the line again, touches a byte that others
+ * have written since it had the line last; otherwise it is false, and would be unnecessary if the bytes were in
+ * different lines (Dubois and others, The detection and elimination of useless misses in multiprocessors, 1993). All
+ * threads come in time order, as far as times tell.
  */
 #include "analyzers/by_place.h"
 #include "analyzers/objects.h"
@@ -167,7 +170,7 @@ static int fetch(struct state *s, struct line *l, struct sharer *t, const struct
 	return count(s, l, t, t->fetched_at, is_true ? TRUE : FALSE, 1);
 }
 
-/* It touches what others have written after all, perhaps of another object than that with which it got the line. */
+/* It touches what others have written after all, perhaps of another object than the one for which it got the line. */
 static int make_true(struct state *s, struct line *l, struct sharer *t, uint64_t bytes)
 {
 	t->fetched_stale = 0;
@@ -264,7 +267,7 @@ static int merge(void *state, void *later)
 
 /* ---- the answer ---- */
 
-/* How many threads a line has; *overlap: bytes that one writes and another touches. */
+/* Number of threads of a line; *overlap: bytes that one writes and another touches. */
 static unsigned look_at(const struct state *s, const struct line *l, uint64_t *overlap)
 {
 	uint64_t touched = 0, written = 0;
@@ -303,7 +306,7 @@ static size_t keep_shared(struct state *s)
 	return n;
 }
 
-/* The bytes of a line that threads write; of one whose writers are not among those kept, those that they touch. */
+/* The bytes of a line that threads write; if no writer is among the threads kept, the bytes that the kept threads touch. */
 static uint64_t written_bytes(const struct state *s, const struct line *l)
 {
 	uint64_t written = 0, touched = 0;
@@ -314,7 +317,10 @@ static uint64_t written_bytes(const struct state *s, const struct line *l)
 	return written ? written : touched;
 }
 
-/* The variables of a line, or their parts, that are written, in their order: "hits[0], hits[1]"; of those that are no variable's the file, if it is a file's. */
+/*
+ * The variables of a line, or parts of them, that are written, in address order: "hits[0], hits[1]". If the written bytes belong to
+ * no variable: the mapped file, if there is one.
+ */
 static void name_line(const struct state *s, const struct line *l, char *to, size_t size)
 {
 	struct tw_names *names = tw_context_names(s->context);

@@ -1,6 +1,7 @@
 /*
- * touch: every access to a piece of memory, and who makes them; who wrote it last before a time. What it sees is chosen by the window (--range), as for all
- * analyzers: to it each reference that arrives is one of those. What the kernel reads and fills for system calls are accesses, too, of the instruction that makes the call.
+ * touch: every access to a piece of memory, and who makes it; who wrote it last before a time. The window (--range)
+ * selects what it sees, as for all analyzers: each reference that arrives is one of those. What the kernel reads and
+ * fills for system calls counts as accesses of the calling instruction.
  */
 #include "analyze/packed.h"
 #include "analyze/syscall_buffers.h"
@@ -21,7 +22,7 @@ enum { PLACE = TW_CALLPATH_TEXT };
 
 struct access {
 	uint64_t ns, insn; /* of the last event before it that has a time; instructions of the thread before its block */
-	uint64_t order;    /* of those that the state has seen: tells those of one block apart */
+	uint64_t order;    /* among those that the state has seen: distinguishes those of one block */
 	uint64_t addr, pc;
 	uint32_t thread, size;
 	uint8_t type;
@@ -57,7 +58,7 @@ static void free_state(struct state *s)
 	free(s);
 }
 
-/* Whether --last-before was given, and what it says. -1: it makes no sense. */
+/* Was --last-before given, and what does it say? -1: not valid. */
 static int take_before(struct state *s)
 {
 	const char *when = tw_context_text(s->context, "last-before");
