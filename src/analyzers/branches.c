@@ -26,9 +26,8 @@ struct site {
 
 /* A permanent stretch, in the state's memory: what each execution uses. All zeros: not known. */
 struct way {
-	uint64_t first; /* address of its first block; 0: take it block by block */
-	uint64_t
-	    target; /* of its last branch, if that is conditional; of an indirect one INDIRECT and its first target, if `led` says that there is one */
+	uint64_t first;  /* address of its first block; 0: take it block by block */
+	uint64_t target; /* of a conditional last branch; of an indirect one INDIRECT and its first target, if `led` says so */
 	uint64_t led[2]; /* how often it led elsewhere, and to `target` */
 };
 

@@ -35,8 +35,7 @@
 
 enum {
 	MOST_BYTES = 512 << 20, /* of a thread that are postponed */
-	SETTLED =
-	    1 << 12, /* cycles; no load takes longer, since an interrupt or a fault in between would cause the time to be taken again */
+	SETTLED = 1 << 12,      /* cycles; no load takes longer: after an interrupt or a fault the time would be taken again */
 };
 
 /* ---- blocks ---- */

@@ -270,7 +270,7 @@ enum tw_switch {
 enum tw_budget_seeks {
 	TW_SEEKS_NOTHING, /* bare code tells what it comes by */
 	TW_SEEKS_ALL,     /* nothing is known yet */
-	TW_SEEKS_NEW      /* much is known: half of each period's budget, and all of the first, is for new code met by bare code */
+	TW_SEEKS_NEW      /* much is known: half of each period's budget, and all of the first, goes to new code */
 };
 struct tw_budget_control {
 	uint64_t period;     /* ns; 0: there is no budget */

@@ -27,7 +27,7 @@ enum tw_leave_word {
 
 /* In tw_control.leave: addresses in the engine that the recorder needs, the same in all processes. */
 struct tw_leave_points {
-	uint64_t here; /* entry point, on its engine stack, of a thread found in cache or system call: with a struct tw_leave_state, or 0 */
+	uint64_t here;    /* entry point, on its engine stack, of a thread found in cache or system call: a struct tw_leave_state, or 0 */
 	uint64_t process; /* the last to be done, by one thread */
 	uint64_t cache, cache_end;
 	uint64_t behind_call, behind_call32; /* a thread found here with an interrupted call is waiting in it for its program */
