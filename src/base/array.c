@@ -21,7 +21,10 @@ static void *move_to_huge(void *items, size_t used, size_t *bytes)
 	return at;
 }
 
-/* The same items with room for `bytes` in all. To copy them to huge pages takes less than to touch so much more on small ones; very many are moved by the kernel. */
+/*
+ * The same items with room for `bytes` in all. Copying them to huge pages takes less time than touching as much more
+ * on small ones; very many are moved by the kernel.
+ */
 static void *move_items(void *items, size_t n_bytes, size_t bytes)
 {
 	enum { COPIED = 64 << 20 };
@@ -54,7 +57,8 @@ void *tw_array_table(size_t n, size_t size)
 {
 	enum { LARGE = 4 << 20, PAGE = 4096 };
 	char *at = calloc(n, size);
-	if (at && n * size >= LARGE) { /* with the pages that it begins and ends in: a mapping of two kinds cannot grow, but is copied */
+	if (at &&
+	    n * size >= LARGE) { /* including the pages in which it starts and ends: a mapping of two kinds cannot grow, but is copied */
 		char *first = at - ((uintptr_t)at & (PAGE - 1));
 		madvise(first, (n * size + (size_t)(at - first) + PAGE - 1) & ~(size_t)(PAGE - 1), MADV_HUGEPAGE);
 	}

@@ -26,7 +26,7 @@ static void test_zeros(void)
 	free(items);
 }
 
-/* More room, small or large: what was used stays, and all of the room is there; of what cannot be had nothing has changed. */
+/* More room, small or large: used contents stay, and all of the room is there; if it cannot be had nothing has changed. */
 static void test_more(void)
 {
 	unsigned char *at = NULL;

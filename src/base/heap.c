@@ -15,14 +15,17 @@ static void *volatile taken;
 void tw_heap_to_answer(void)
 {
 	enum {
-		/* calloc clears what the heap has had, also where a table is mostly left alone: so no more than what takes a few milliseconds to clear. */
+		/*
+		 * calloc clears memory that the heap has used before, also if a table is mostly left alone: so no more than takes a
+		 * few milliseconds to clear.
+		 */
 		FIRST = 30 << 20,
-		/* What is larger is mapped by itself, and unmapped when it is freed: the most that malloc comes to of its own. */
+		/* Larger blocks are mapped separately, and unmapped when freed: the maximum that malloc itself chooses. */
 		LARGE = 32 << 20
 	};
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	mallopt(M_TRIM_THRESHOLD, 2 * LARGE);
-	/* The heap ends behind `end`: what is left there up to a huge page is taken, and never touched. */
+	/* The heap ends after `end`: the rest up to a huge page is taken, and never touched. */
 	const char *end = malloc(1);
 	taken = end ? malloc(TW_HUGE_PAGE - (uintptr_t)end % TW_HUGE_PAGE) : NULL;
 	char *first = taken ? malloc(FIRST) : NULL;
@@ -39,14 +42,14 @@ static int is_limited(int resource)
 
 void tw_heap_to_store(void)
 {
-	/* What does not fit is mapped piece by piece, as always: arrays that grow by being copied would take half as much again. */
+	/* What does not fit is mapped piece by piece, as usual: arrays that grow by copying would take half as much again. */
 	enum { AHEAD = 112 << 20, LITTLE = 128 << 10 };
 	if (!tw_dear_pages() || is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
 		return;
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TRIM_THRESHOLD, AHEAD);
 	mallopt(M_TOP_PAD, AHEAD);
-	/* The heap has addresses for what will come; who needs no more than a little has it in small pages. */
+	/* The heap reserves addresses for later; a process that needs only little has it in small pages. */
 	char *little = taken = malloc(LITTLE);
 	const uintptr_t begin = (uintptr_t)little + LITTLE, end = (uintptr_t)sbrk(0) & ~(uintptr_t)(TW_HUGE_PAGE - 1);
 	const uintptr_t first = (begin + TW_PAGE + TW_HUGE_PAGE - 1) & ~(uintptr_t)(TW_HUGE_PAGE - 1);

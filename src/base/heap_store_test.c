@@ -1,4 +1,7 @@
-/* Where pages are dear malloc's memory is in huge pages; it is memory as always, also what is larger than the heap has addresses for, and where data is limited nothing is taken ahead. */
+/*
+ * If pages are expensive malloc's memory is in huge pages; it behaves as usual, also beyond the reserved addresses,
+ * and if data is limited nothing is allocated ahead.
+ */
 #include "base/heap.h"
 #include "base/dear.h"
 #include "unit.h"

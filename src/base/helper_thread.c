@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { LOW = 10, LOWEST = 19 }; /* nice values: beside one of 0 they get a tenth and a seventieth of a processor */
+enum { LOW = 10, LOWEST = 19 }; /* nice values: next to a thread with 0 they get a tenth and a seventieth of a processor */
 
 int tw_helper_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {

@@ -14,7 +14,7 @@ static size_t row_bytes(const struct tw_numbered *t)
 	return TW_NUMBERED_ROW * t->item;
 }
 
-/* Rows that are filled are written whole, so that a few of them lie together on a huge page. */
+/* Filled rows are written as a whole, so a few of them are together on a huge page. */
 static size_t rows_together(const struct tw_numbered *t)
 {
 	return row_bytes(t) < TW_HUGE_PAGE ? TW_HUGE_PAGE / row_bytes(t) : 1;

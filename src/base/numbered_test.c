@@ -26,7 +26,7 @@ static void set(struct tw_numbered *t, uint32_t number)
 	*at(t, number) = number;
 }
 
-/* What is forgotten is zeros, what is not stays; rows of which all is forgotten are no more. */
+/* Forgotten items are zero, others stay; rows that are completely forgotten no longer exist. */
 static void test_forgetting(struct tw_numbered *t)
 {
 	for (uint32_t n = 0; n < 3 * TW_NUMBERED_ROW; n++)

@@ -14,7 +14,7 @@
 _Static_assert(sizeof(pthread_mutex_t) <= 64, "tw_control.life has room for a mutex");
 _Static_assert(offsetof(struct tw_control, life) % _Alignof(pthread_mutex_t) == 0, "tw_control.life is aligned for a mutex");
 
-/* A limit on the size of files counts here too, though this is none. What of it can be raised without privilege is raised for the moment. */
+/* A limit on file sizes applies here, too, although this is no real file. Raises temporarily what can be raised without privilege. */
 static int set_size(int fd, uint64_t bytes)
 {
 	struct rlimit before, most;

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* A fragment that was moved to the slack has left stores behind the end of the data. */
+/* A fragment that was moved to the slack has left stores after the end of the data. */
 uint32_t tw_clear_reach(uint32_t bytes)
 {
 	return bytes < TW_BUFFER_BYTES - TW_MAX_RECORD ? bytes + TW_MAX_RECORD : TW_DEMUX_DATA;

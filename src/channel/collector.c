@@ -35,12 +35,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long the drain loop sleeps, how often it looks for threads that died, and at how many (each costs three system calls). */
+/* How long the drain loop sleeps, how often it looks for dead threads, and at how many (each costs three system calls). */
 enum { WAIT_NS = 50 * 1000 * 1000, CHECKS = 100, HOLDER_NAPS = 4000 };
 
 /* ---- the loop ---- */
 
-/* Whether the place is one that is found here, and not in the code. If it is a time, *next becomes no more than what is left till then. */
+/* Is it a place that is detected here, not in the code? If it is a time, *next becomes at most what is left until then. */
 static int is_due(const struct tw_collector *c, const struct tw_where *where, int stop, uint64_t *next)
 {
 	uint64_t passed = tw_machine_ns() - c->started;
@@ -53,7 +53,7 @@ static int is_due(const struct tw_collector *c, const struct tw_where *where, in
 	return passed >= where->value;
 }
 
-/* What is stored, and what waits in the spool will come to: as much of it as of what came out of there before, or at first as is usual. */
+/* Stored bytes, plus an estimate for what waits in the spool: by the ratio for what came out of it before, or at first the usual one. */
 static uint64_t bytes_in_all(struct tw_collector *c)
 {
 	enum { USUAL = 16 };
@@ -75,7 +75,7 @@ static int limit_is_reached(struct tw_collector *c, uint64_t *next)
 	return c->limit != TW_LIMIT_NONE;
 }
 
-/* Tells the engines what is due of the window. Returns for how long nothing will be, at most WAIT_NS. */
+/* Tells the engines when a window event is due. Returns for how long nothing will be, at most WAIT_NS. */
 static uint64_t look_at_window(struct tw_collector *c)
 {
 	struct tw_window_control *w = &c->control->window;
@@ -165,7 +165,7 @@ static void *run(void *arg)
 
 /* ---- starting ---- */
 
-/* There is something known from runs before: each run records other parts of what the program does. */
+/* Something is known from earlier runs: each run records other parts of what the program does. */
 static void learn_more(struct tw_budget_control *b, const struct tw_collector_options *options)
 {
 	if (b->period)
@@ -228,7 +228,10 @@ static int start_keeping(struct tw_collector *c, const struct tw_collector_optio
 	return options->must_keep ? error : TW_OK;
 }
 
-/* Where there are no buffers, or one has to be looked at as it comes, there is none; and where there is no room for one: then what cannot be encoded at once waits in the program. */
+/*
+ * There is no spool if there are no buffers, if each must be looked at as it comes, or if there is no room; then what
+ * cannot be encoded at once waits in the program.
+ */
 static void start_spool(struct tw_collector *c, const struct tw_collector_options *options)
 {
 	const int is_charged = options->switchable && options->budget.period; /* by what is in the buffers */
@@ -529,8 +532,9 @@ static void store_budget(struct tw_collector *c)
 }
 
 /*
- * Of kept translations the recording has all descriptors, as it could not be known which ones would run. Others may be of libraries that this time are elsewhere, or not there at all: nobody is to take them for
- * code of what stands at their addresses.
+ * A recording has all descriptors of kept translations, since it could not be known which ones would run. Some may
+ * belong to libraries that are now at another address or not mapped: readers must not take them for the code that is
+ * now at their addresses.
  */
 static void store_idle(struct tw_collector *c)
 {
@@ -569,7 +573,10 @@ static void *give_back(void *arg)
 	return NULL;
 }
 
-/* The memory and the file that encoding took, and buffers, which is some milliseconds' work, beside what else there is to do at the end; where nothing is stored there is little. */
+/*
+ * Releases the memory and the file that encoding used, and buffers, which takes some milliseconds, in parallel with
+ * the other work at the end; if nothing is stored there is little.
+ */
 static void begin_giving_back(struct tw_collector *c)
 {
 	c->has_giver = !c->is_small && tw_helper_thread_start(&c->giver, give_back, c);

@@ -236,9 +236,9 @@ static void outlived(struct engine *e)
 }
 
 static _Atomic int
-    *lock_was_taken; /* by the fork below; in memory that both have, since the lock may be given back before anybody looks at it */
+    *lock_was_taken; /* by the fork below; in memory that both share, since the lock may be released before anybody looks at it */
 
-/* A fork that holds the lock on descriptors so, and is ended by `signal` while it does: or does not go on. */
+/* A fork that holds the lock on descriptors in this way, and is ended by `signal` meanwhile: or does not continue. */
 static pid_t fork_locked(struct engine *e, uint64_t hold, int signal)
 {
 	struct engine mine = *e;
@@ -268,7 +268,7 @@ static int is_given_back(struct engine *e, unsigned ms)
 	return !atomic_load(lock);
 }
 
-/* A fork is killed while it appends a descriptor: its lock is given back, else this one says no more. */
+/* A fork is killed while it appends a descriptor: its lock is released, otherwise this one can describe nothing more. */
 static void dies_locked(struct engine *e)
 {
 	fork_locked(e, 0, SIGKILL);
@@ -277,7 +277,7 @@ static void dies_locked(struct engine *e)
 	end_thread(e);
 }
 
-/* One is stopped, where processes number each other differently: its lock is given back if it begins anew what it did, and only then. */
+/* One is stopped, with different numbering of processes: its lock is released only if it will restart its work. */
 static void stops_locked(struct engine *e)
 {
 	atomic_store(&e->control->namespaces, 1);
@@ -302,7 +302,10 @@ static void writes_nonsense(struct engine *e)
 	end_thread(e);
 }
 
-/* Programs one after the other, with descriptors of their own, of which the last is used. Those of the last program take more than a part of its table. */
+/*
+ * Consecutive programs with descriptors of their own, of which the last is used. Those of the last program take more
+ * than a part of its table.
+ */
 static void many(struct engine *e)
 {
 	static struct tw_op op[OPS];
@@ -351,7 +354,7 @@ static void add_tallied(struct engine *e, uint32_t number, uint16_t n_values, ui
 	publish(e, d);
 }
 
-/* What a thread counts far and near in its window, beside one buffer of what it tells. */
+/* What a thread counts at distant entries of its window, next to one buffer of what it tells. */
 static void tally(struct engine *e)
 {
 	struct tw_slot *s = &e->control->slot[e->slot];
@@ -391,7 +394,7 @@ static void tallies_nothing_known(struct engine *e)
 	end_thread(e);
 }
 
-/* A fork that nobody knew of until now: it names its program's table when that is about to be given up. */
+/* A fork that was unknown until now: it names its program's table when that is about to be released. */
 static void late(struct engine *e)
 {
 	uint32_t table = atomic_load(table_named(e));
@@ -474,7 +477,7 @@ static void test_orderly(void)
 	CHECK(tw_recording_totals(r)->written);
 	sum.written = tw_recording_totals(r)->written; /* chunks do not tell */
 	CHECK(!memcmp(&sum, tw_recording_totals(r), sizeof sum));
-	/* On a busy machine the first chunks may have been written before they were full, or had a buffer at all. */
+	/* On a busy machine the first chunks may have been written before they were full, or had any buffer. */
 	uint32_t last = (uint32_t)sum.chunks - 1;
 	CHECK(sum.chunks >= 7); /* of 8, 8, 16, 16, 32, 32 and 24 buffers */
 	EQUAL(tw_recording_chunk_info(r, 0, 0)->flags, 0);

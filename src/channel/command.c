@@ -46,8 +46,10 @@ static int is_runnable(const char *path)
 	return !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
 }
 
-/* Looks in each directory of PATH. As a shell does, goes on after a file that may not be run, and remembers it; what is in a directory that cannot be
- * searched is not found. */
+/*
+ * Searches each directory of PATH. Like a shell, continues after a file that may not be run, and remembers it; files
+ * in unsearchable directories are not found.
+ */
 static int search_path(const char *name, char *found, struct tw_command *p)
 {
 	const char *path = getenv("PATH");
@@ -100,7 +102,7 @@ static int check_permissions(const char *path, struct tw_command *p)
 	return 0;
 }
 
-/* A traced program runs with the rights of who traces it, so it would not run as it does natively. */
+/* A traced program runs with its tracer's rights, so it would not run as it does natively. */
 static int check_privileges(const char *path, struct tw_command *p)
 {
 	struct stat st;
@@ -183,7 +185,7 @@ static int check_elf(int fd, const uint8_t *head, size_t n, const char *path, st
 
 /* ---- scripts ---- */
 
-/* What look_at says of a file that the kernel would not know how to run (ENOEXEC). */
+/* Result of look_at for a file that the kernel cannot run (ENOEXEC). */
 enum { UNKNOWN_FILE = -2 };
 
 /* Puts `first`, the optional `second` and `path` in place of argv[0]. */
@@ -226,7 +228,10 @@ static int take_script(char *line, const char *path, char *next, struct tw_comma
 	return prepend(p, line, rest, path);
 }
 
-/* Looks at one file. 0: it is the ELF file; -1: it was a script, go on with `next`; UNKNOWN_FILE; else the status to refuse with. */
+/*
+ * Examines one file. 0: it is the ELF file; -1: it was a script, continue with `next`; UNKNOWN_FILE; otherwise the
+ * status to refuse with.
+ */
 static int look_at(const char *path, char *next, struct tw_command *p)
 {
 	char head[LINE_BYTES + 1] = {0};
@@ -287,7 +292,7 @@ static int follow_scripts(char *path, struct tw_command *p)
 	return status;
 }
 
-/* As execvp does with a file that the kernel does not know how to run: the shell runs `script`, with the arguments as they were given. */
+/* As execvp does for a file that the kernel cannot run: the shell runs `script`, with the given arguments. */
 static int leave_to_shell(int argc, char **argv, const char *script, char *path, struct tw_command *p)
 {
 	tw_command_free(p);

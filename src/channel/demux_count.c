@@ -1,4 +1,4 @@
-/* Buffers that are counted, and of which nothing is kept but what is not a plain fragment. */
+/* Buffers that are only counted; everything except plain fragments is kept. */
 #include "channel/demux_table.h"
 #include "channel/demux_walk.h"
 
@@ -21,7 +21,7 @@ static int is_plain(const struct counting *l)
 	return !w->has_partial && w->end - w->p >= MARGIN && l->counter && l->counter[tw_get16(w->p)].record;
 }
 
-/* Nobody reads what was taken, and much of it would be much memory. The first tags stay, so that what comes is never the first. */
+/* Nobody reads the tags taken so far, and they would take much memory. The first ones stay, so that later ones are never the first. */
 static void forget(struct counting *l)
 {
 	enum { MANY = 4096 };
@@ -58,7 +58,10 @@ static void empty_full(struct tw_demux *d, const struct counting *l, struct tw_d
 		tw_demux_empty_counter(&d->tally, &tw_demux_row(d, l->upper)[n - l->counter], n);
 }
 
-/* Steps over an UPPER record, the commonest that is not plain. Returns 0 if something else is there, or it is the first of this upper half. */
+/*
+ * Skips an UPPER record, the most common one that is not plain. Returns 0 if something else is there, or it is the
+ * first with this upper half.
+ */
 static inline int take_upper(struct tw_demux *d, struct counting *l, const uint8_t **p)
 {
 	uint32_t upper = tw_get16(*p + 2);
@@ -72,7 +75,7 @@ static inline int take_upper(struct tw_demux *d, struct counting *l, const uint8
 	return 1;
 }
 
-/* Four numbers side by side, if that is all their records are: then none has to wait until it is known where the one before ends. */
+/* Four numbers side by side, if their records consist only of that: then none has to wait until the end of the previous one is known. */
 static inline int take_four(struct tw_demux *d, const struct counting *l, const uint8_t *p)
 {
 	struct tw_demux_counter *n = l->counter;

@@ -1,4 +1,4 @@
-/* Buffers that are encoded as they are walked: what plain fragments and loops have recorded goes from the buffer to the encoder, without a copy. */
+/* Buffers that are encoded during the walk: records of plain fragments and loops go from the buffer to the encoder, without a copy. */
 #include "channel/demux_walk.h"
 #include "recording/recording.h"
 #include "recording/transform.h"

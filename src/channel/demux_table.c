@@ -9,7 +9,7 @@
 
 enum { NO_ROW_BYTES = 65536 * sizeof(struct tw_demux_entry) };
 
-/* Pages of zeros, which take no memory; no limit on data (ulimit -d) counts them. NULL: they cannot be had. */
+/* Pages of zeros, which take no memory, and do not count against limits on data (ulimit -d). NULL: not available. */
 static const struct tw_demux_entry *make_no_row(void)
 {
 	void *p = mmap(NULL, NO_ROW_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -109,7 +109,7 @@ static void plain_runs(void)
 	EQUAL(chunk.n_e, sizeof(struct tw_event_header) + sizeof(struct tw_keyframe));
 }
 
-/* So many fragments that they have machine code, in any order, among others: what is expected is worked out here. */
+/* Enough fragments to have machine code, in any order, among others; the expected result is computed here. */
 static void hot_runs(void)
 {
 	enum { ROUNDS = 20, N = 4000, MANY_VALUES = 7 };
@@ -533,7 +533,10 @@ static void idle(void)
 		free(made[--n_made]);
 }
 
-/* Stopping at a count: with the fragment that reaches it, whose REFS stay; what is not code goes on, and the stream says once that nothing else does. */
+/*
+ * Stopping at a count: includes the fragment that reaches it, with its REFS; events continue, and the stream says
+ * once that nothing else does.
+ */
 static void stopping(void)
 {
 	static const struct tw_refs refs = {0};

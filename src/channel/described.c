@@ -113,7 +113,7 @@ struct reading {
 	uint64_t end; /* of the last one */
 };
 
-/* The next piece. False: there is none that is whole and goes on where the last one ends. */
+/* The next piece. False: there is none that is whole and continues the last one. */
 static int next_piece(struct reading *r, struct piece *p)
 {
 	if (r->n - r->at < sizeof *p)

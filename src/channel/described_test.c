@@ -1,4 +1,7 @@
-/* Descriptors that the code file lacks: what was written is read again from any number on, anew when all was coded, and up to what is whole. */
+/*
+ * Descriptors that the code file lacks: what was written is read back from any number on, restarts when all is in the
+ * code file, and up to what is whole.
+ */
 #include "channel/described.h"
 #include "recording/recording.h"
 #include "unit.h"
@@ -47,7 +50,7 @@ static void test_pieces(void)
 	for (uint64_t from = 0; from <= 200; from += 10)
 		check_read(file, from, 200);
 	check_read(file, 300, 300);
-	/* all is coded: anew. What is left behind the first piece is not read */
+	/* everything is in the code file: restart. What is left after the first piece is not read */
 	const off_t two = lseek(file, 0, SEEK_END);
 	add(d, 200, 230);
 	CHECK(tw_described_write(d, 200));
@@ -88,7 +91,7 @@ static void test_full(void)
 	close(file);
 }
 
-/* Whatever is cut off or changed: whole pieces that go on where the last one ended, and nothing else. */
+/* Whatever is cut off or changed: only whole consecutive pieces are read. */
 static void test_damage(void)
 {
 	enum { PIECES = 5, PIECE = 24 };

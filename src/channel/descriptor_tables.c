@@ -78,7 +78,7 @@ static void *map_part(int fd, off_t from)
 	return at;
 }
 
-/* The part of a table that `offset` is in, mapped; NULL: it cannot be. */
+/* The part of a table that contains `offset`, mapped; NULL: not possible. */
 static uint8_t *part_at(struct tw_descriptor_tables *r, uint32_t number, uint64_t offset)
 {
 	uint64_t i = offset / TW_PART_BYTES;
@@ -108,7 +108,7 @@ static int note_stretch(struct table *table, uint32_t number)
 	return TW_OK;
 }
 
-/* Where the path is tallied, if it is. Those before have other paths, or are of the table's base. */
+/* Notes where the path is tallied, if it is. Earlier entries belong to other paths, or to the table's base. */
 static int note_entry(struct table *table, const struct tw_descriptor *d)
 {
 	while (table->n_entries <= d->tag) {
@@ -153,7 +153,7 @@ static int stays(const struct tw_descriptor_tables *r, const struct table *table
 	return (atomic_load(&r->options.control->table[table - r->table].program) & TW_TABLE_STAYS) != 0;
 }
 
-/* Those that were kept are many: their pages are mapped in one call, not in a fault for every few. */
+/* Kept ones are many: their pages are mapped in one call, instead of by a fault for every few. */
 static void map_all(uint8_t *part, uint64_t from, uint64_t n)
 {
 	enum { MANY = 16 * TW_PAGE };
@@ -162,7 +162,7 @@ static void map_all(uint8_t *part, uint64_t from, uint64_t n)
 		madvise(part + first, from + n - first, MADV_POPULATE_READ); /* since Linux 5.14 */
 }
 
-/* Takes the descriptors from table->taken to `end`, which are in one part but for zeros at its end. */
+/* Takes the descriptors from table->taken to `end`, which are in one part except for zeros at its end. */
 static int take_from_part(struct tw_descriptor_tables *r, struct table *table, uint8_t *part, uint64_t end)
 {
 	const struct tw_tables_options *o = &r->options;
@@ -183,7 +183,10 @@ static int take_from_part(struct tw_descriptor_tables *r, struct table *table, u
 	return error;
 }
 
-/* What is new in the table itself. The values of its fragments have other slots than those of its base, which its program runs, too. */
+/*
+ * Takes what is new in the table itself. The values of its fragments have other slots than those of its base, which
+ * its program runs, too.
+ */
 static int take_own(struct tw_descriptor_tables *r, uint32_t number)
 {
 	struct table *table = &r->table[number - 1];
@@ -345,7 +348,7 @@ static int is_to_end(uint32_t program)
 	return program && !(program & TW_TABLE_STAYS);
 }
 
-/* `ending` is set before slots are looked at: what names the table after they were waits until it is said what becomes of it. */
+/* `ending` is set before slots are examined: whoever names the table later waits until its fate is decided. */
 int tw_tables_sweep(struct tw_descriptor_tables *r)
 {
 	struct tw_control *c = r->options.control;

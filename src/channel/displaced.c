@@ -13,7 +13,7 @@ enum {
 	MOST_PER_1024 = 1 << 17
 };
 
-/* For how many ns the thread has waited for a processor up to now; 0: the kernel does not tell. */
+/* For how many ns the thread has waited for a processor so far; 0: the kernel does not report it. */
 static uint64_t delay_of(uint32_t pid, uint32_t tid)
 {
 	char path[64], text[96];
@@ -62,7 +62,7 @@ static uint64_t time_by(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* What the recorder has taken, analyzers included: as much as was told last of those that have ended. */
+/* What the recorder has taken, analyzers included; for ended analyzers the last known value. */
 static uint64_t own_time(struct tw_collector *c)
 {
 	clockid_t analyzers;

@@ -1,4 +1,4 @@
-/* What the recorder and its analyzers take where they and the program have one processor between them. */
+/* What the recorder and its analyzers take if they share one processor with the program. */
 #include "channel/displaced.h"
 #include "unit.h"
 
@@ -55,7 +55,7 @@ static uint64_t time_of(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Until the process has taken TAKEN_MS more, or, where there is none, as long. */
+/* Until the process has taken TAKEN_MS more, or, without a process, for that time. */
 static void wait_for(pid_t pid)
 {
 	const uint64_t until = time_of(pid) + TAKEN_MS * 1000000;
@@ -64,7 +64,7 @@ static void wait_for(pid_t pid)
 	while (time_of(pid) && time_of(pid) < until);
 }
 
-/* ns that 1,024 bytes cost, where `program` has written WRITTEN of them meanwhile and `analyzers` run along. */
+/* Cost in ns of 1,024 bytes, if `program` has written WRITTEN of them meanwhile and live `analyzers` run. */
 static uint64_t price(struct tw_control *control, pid_t program, pid_t analyzers)
 {
 	struct tw_collector *c = calloc(1, sizeof *c);

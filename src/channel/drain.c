@@ -17,7 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A thread that takes so long for all of its buffers is slow, a slot that has been free so long is not wanted, and so many of those are cleared at a time. */
+/*
+ * Limits: a thread that takes this long for all of its buffers is slow; a slot that has been free this long is not
+ * needed; and this many of those are cleared at a time.
+ */
 #define SLOW_NS (2000 * 1000 * 1000ull)
 enum { FREE_NS = 1000 * 1000 * 1000, CLEARED = 8 };
 enum { READY = 4 }; /* buffers that are there before a thread with a budget comes to them */
@@ -88,7 +91,7 @@ static struct tw_far_buffer far_buffer(const struct tw_collector *c, const struc
 	return (struct tw_far_buffer){&c->far, c->fd, tw_buffer_at(&c->control->sizes, (uint32_t)(t - c->thread), t->next)};
 }
 
-/* Whether the next buffer of a thread is read and cleared without being mapped. What is torn has been looked at. */
+/* Is the next buffer of a thread read and cleared without being mapped? Torn ones have been looked at. */
 static int is_far(const struct tw_collector *c, const struct tw_drained *t, uint32_t flags)
 {
 	return c->far.pays && !c->expand && !(flags & TW_CHUNK_TORN) && t->times[t->next] < TW_FAR_TIMES;
@@ -103,7 +106,7 @@ static void spool(struct tw_collector *c, const struct tw_drained *t, const stru
 		tw_output_spool(c->output, &buffer, in);
 }
 
-/* Where most of a buffer would be memory that the collector comes to for the first time. */
+/* For buffers that would mostly be memory that the collector touches for the first time. */
 static void read_far(struct tw_collector *c, const struct tw_drained *t, struct tw_demux_input *in, uint32_t flags)
 {
 	enum { MUCH = 128 << 10 };
@@ -169,8 +172,8 @@ static int find_full(struct tw_collector *c, uint32_t s, struct tw_demux_input *
 }
 
 /*
- * Zeros for the thread. One that takes its time to fill its buffers gets them back without memory: else it would have that of all of them in the end, and never
- * need two.
+ * Clears the buffer for the thread. A slow thread gets its buffers back without memory: otherwise it would end up
+ * with memory for all of them, and never need two.
  */
 static void clear_next(struct tw_collector *c, uint32_t s, const struct tw_demux_input *in)
 {
@@ -190,8 +193,9 @@ static void clear_next(struct tw_collector *c, uint32_t s, const struct tw_demux
 }
 
 /*
- * A budget is charged for the memory that a thread comes to for the first time: a millisecond or more for a buffer, where 2 % of 50 ms are one. So the buffers that come after the one
- * being filled have theirs by then. Where it is the mapping that is dear (far.h) that would gain nothing.
+ * A budget is charged for memory that a thread touches for the first time: a millisecond or more per buffer, as much
+ * as 2 % of 50 ms. So the buffers after the one being filled get theirs ahead of time. If the mapping itself is
+ * expensive (far.h) that would gain nothing.
  */
 static void make_ready(struct tw_collector *c, uint32_t s)
 {
@@ -217,7 +221,7 @@ static void give_back(struct tw_collector *c, uint32_t s, const struct tw_demux_
 	make_ready(c, s);
 }
 
-/* Drains the buffers of a slot that are full, one turn of the ring at most. Returns how many. */
+/* Drains the full buffers of a slot, at most one round of the ring. Returns how many. */
 static unsigned drain_full(struct tw_collector *c, uint32_t s)
 {
 	struct tw_demux_input in;
@@ -249,7 +253,7 @@ static void adopt(struct tw_collector *c, uint32_t s)
 	t->info.tid = slot->tid;
 	t->info.parent_pid = slot->parent_pid;
 	if (is_new)
-		tw_drain_descriptors(c, s); /* there may be many that were kept: while the program runs, and not at its end */
+		tw_drain_descriptors(c, s); /* there may be many kept ones: take them while the program runs, not at its end */
 }
 
 /* Takes what the thread of slot s has counted. `live`: it runs on. */
@@ -290,7 +294,7 @@ static int is_begun(const struct tw_collector *c, const uint8_t *data)
 	return data[c->expand ? 2 : 0] != 0; /* the tag of the keyframe */
 }
 
-/* Scans what a thread left in buffers it had not finished. `live`: it runs on, and they are its own. */
+/* Scans what a thread left in unfinished buffers. `live`: it still runs, and owns them. */
 static void salvage(struct tw_collector *c, uint32_t s, int live)
 {
 	struct tw_drained *t = &c->thread[s];
@@ -312,7 +316,7 @@ static void salvage(struct tw_collector *c, uint32_t s, int live)
 
 static unsigned drain_slot(struct tw_collector *c, uint32_t s);
 
-/* The thread of slot s, with which its process began a program, has been drained, and has written more since. */
+/* The thread of slot s, the first of its program in its process, has been drained, and has written more since. */
 static void tell_thread(struct tw_collector *c, uint32_t s)
 {
 	struct tw_drained *t = &c->thread[s];
@@ -323,8 +327,9 @@ static void tell_thread(struct tw_collector *c, uint32_t s)
 }
 
 /*
- * What a process ran before it executed this program comes first: analyzers that run along tell the two apart by that. And before another thread of the program comes they know the one that it
- * began with, which may fill its first buffer later.
+ * What a process ran before it executed this program must come first: live analyzers use that to distinguish the two.
+ * And before another thread of the program arrives they must know its first one, which may fill its first buffer
+ * later.
  */
 static unsigned drain_before(struct tw_collector *c, uint32_t s)
 {
@@ -353,7 +358,8 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 	if (is_new && (c->is_fed || slot->pid == slot->tid)) {
 		const unsigned before = drain_before(c, s);
 		return before +
-		       drain_slot(c, s); /* meanwhile one that came later may have had this one drained, and the slot is another's */
+		       drain_slot(c,
+		                  s); /* meanwhile a later one may have caused this one to be drained, and the slot may belong to another */
 	}
 	unsigned n = drain_full(c, s);
 	if (state == TW_SLOT_ACTIVE || n >= c->control->sizes.buffers)
@@ -375,7 +381,7 @@ unsigned tw_drain_all(struct tw_collector *c, unsigned *active)
 	return done;
 }
 
-/* A slot that came free a second ago is not the next to be taken: the memory of its buffers goes back to the machine. */
+/* A slot that became free a second ago is not the next to be taken: the memory of its buffers is released. */
 static void clear_slot(struct tw_collector *c, uint32_t s)
 {
 	struct tw_slot *slot = &c->control->slot[s];

@@ -66,7 +66,7 @@ static int want(struct tw_expand *x)
 	return x->torn ? 0 : tw_fail(TW_ERR_STREAM, "no bit or target after block at %llx", (unsigned long long)x->pc);
 }
 
-/* A conditional branch, or a block that ticks (*bit is then of no meaning). Returns 2 where it has a bit. */
+/* A conditional branch, or a block that ticks (*bit then has no meaning). Returns 2 if it has a bit. */
 static int take_bit(struct tw_expand *x, unsigned *bit)
 {
 	if (!x->n_bits)

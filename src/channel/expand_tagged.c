@@ -3,8 +3,8 @@
 #include "channel/expand_units.h"
 
 /*
- * A record's values, from x->p on, at x->to. Where they end with the data, the rest is 0, but for those stored behind an instruction, which `partial`, if not
- * NULL, has. Returns how many were missing.
+ * Writes a record's values, from x->p on, at x->to. If they end with the data, the rest is 0, except for those stored
+ * after an instruction, which `partial`, if not NULL, has. Returns how many were missing.
  */
 static unsigned put_values(struct tw_expand *x, const struct tw_unit *u, const struct tw_partial *partial)
 {
@@ -47,7 +47,7 @@ static int put_slack(struct tw_expand *x, const uint8_t *p, const uint8_t *end)
 	return 0;
 }
 
-/* The record at `start`, whose values begin at x->p, ends the buffer: it stopped early, as the slack says. */
+/* The record at `start`, whose values start at x->p, ends the buffer: it stopped early, as the slack says. */
 static int put_stopped(struct tw_expand *x, const struct tw_unit *u)
 {
 	const uint8_t *end = x->slack + x->slack_bytes;
@@ -64,8 +64,8 @@ static int put_stopped(struct tw_expand *x, const struct tw_unit *u)
 }
 
 /*
- * Is the record that has just been read the last one of a torn buffer, and perhaps not whole? It may be where its last value is 0, which may not be written yet,
- * or where its references are still to come.
+ * Is the record just read the last one of a torn buffer, and possibly not whole? It may be if its last value is 0,
+ * which may mean not written yet, or if its references are still to come.
  */
 static int is_doubtful(const struct tw_expand *x, const uint8_t *values)
 {
@@ -145,7 +145,7 @@ static unsigned count_bits(unsigned v)
 	return bits[v & 15] + bits[v >> 4 & 15] + bits[v >> 8 & 15] + bits[v >> 12];
 }
 
-/* Counts blocks that need no care, as long as they come and the end is not near. Only the lengths of their records are looked at. */
+/* Counts blocks that need no care, as long as they come and the end is not near. Uses only the lengths of their records. */
 static void count_blocks(struct tw_expand *x)
 {
 	const uint8_t *p = x->p;

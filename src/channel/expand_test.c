@@ -173,7 +173,7 @@ static void ran(const uint32_t *number, unsigned n)
 
 /* ---- the tagged form ---- */
 
-/* Values stand in the buffer where the status of their register is UPDATED, and come from before where it is RECORDED. */
+/* Values are in the buffer if the status of their register is UPDATED, and are the earlier ones if it is RECORDED. */
 static void statuses(void)
 {
 	const uint64_t expected[] = {1, 2, 5, 2, 5, 2, 5, 2, 6, 6, 7};
@@ -296,7 +296,7 @@ static void pieces(void)
 
 /* ---- bits ---- */
 
-/* Twice round the loop, out of it, back to where the target says, and on to where the walk stops. */
+/* Two iterations of the loop, out of it, back to the target, and on to where the walk stops. */
 static void walk(void)
 {
 	const uint64_t pc = pc_of(LAST) + 64;
@@ -311,7 +311,7 @@ static void walk(void)
 	tear_down();
 }
 
-/* 31 bits make a group; then the next stands where it is wanted. What has no room in the data is in the slack. */
+/* 31 bits make a group; then the next is where it is needed. What does not fit into the data is in the slack. */
 static void groups(void)
 {
 	set_up(TW_FORMAT_CF_BIT, make_code, 0);
@@ -343,7 +343,10 @@ static void torn_walk(void)
 
 /* ---- damage ---- */
 
-/* Whatever stands in the buffer: an error or something that the demultiplexer can read, and nothing out of bounds (run this with ASAN=1). */
+/*
+ * Whatever the buffer contains: an error or something that the demultiplexer can read, and no access out of bounds
+ * (run this with ASAN=1).
+ */
 static void damage(uint32_t format, void (*make)(void), void (*begin)(void))
 {
 	uint64_t seed = 1;

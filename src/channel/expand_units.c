@@ -61,7 +61,7 @@ static int first_slot(const struct tw_op *op)
 	}
 }
 
-/* A register that is tested twice without having been written is RECORDED the second time: that is no more than nothing. */
+/* A register that is tested twice without having been written is RECORDED the second time: the second test has no effect. */
 static void find_spans(struct tw_unit *u)
 {
 	struct tw_value_span *span = u->span;

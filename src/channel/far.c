@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Copied through so much at a time, which the processor's second-level cache keeps; zeros are written out of one page many times. */
+/* Copies through this much at a time, which fits the second-level cache; zeros are written from one page many times. */
 enum { ROOM = 128 << 10, AT_ONCE = 64 };
 
 void tw_far_begin(struct tw_far *f)

@@ -111,7 +111,7 @@ int tw_keep_allows(uint64_t bytes)
 	return !getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur >= bytes;
 }
 
-/* The part [from, to) of `fd` to the same part of `out`, which begins at `base`. Holes stay holes. */
+/* Copies the part [from, to) of `fd` to the same part of `out`, which starts at `base`. Holes stay holes. */
 static int copy(int out, int fd, off_t base, off_t from, off_t to)
 {
 	if (lseek(out, from - base, SEEK_SET) < 0)
@@ -139,7 +139,7 @@ static int copy_all(int out, int fd, off_t base, off_t end)
 	return !ftruncate(out, end - base);
 }
 
-/* Behind what is copied already: the descriptors of its table, which may have become more since, as its numbers have. */
+/* Appends the descriptors of its table to what has been copied; they may have become more since, and so may its numbers. */
 static int add_descriptors(int out, struct tw_snapshot_lead *lead, const struct tw_store_entry *e,
                            const struct tw_descriptor_tables *tables)
 {
@@ -154,8 +154,8 @@ static int add_descriptors(int out, struct tw_snapshot_lead *lead, const struct 
 }
 
 /*
- * The seal of this number, as who is to write what it is about: one at a time, and who comes meanwhile leaves it alone. -1: it cannot be had.
- * One who has been killed at it holds nothing any more.
+ * Opens the seal of this number, for writing its file: one process at a time; others meanwhile leave it alone. -1:
+ * not possible. A killed process holds nothing any more.
  */
 static int begin_seal(int dir, uint64_t number)
 {
@@ -171,7 +171,7 @@ static int begin_seal(int dir, uint64_t number)
 	return -1;
 }
 
-/* The file has its name: says in which state it is. Who reads this half written takes it for another's. */
+/* The file has its name: writes its state. A half-written seal does not match the file. */
 static int seal(int fd, int file)
 {
 	struct stat st;
@@ -188,7 +188,7 @@ static int seal(int fd, int file)
 	return pwrite(fd, &seal, sizeof seal, 0) == (ssize_t)sizeof seal;
 }
 
-/* What begins at `at` in the memfd, under a name that nobody knows of. -1: it cannot be kept. */
+/* Writes what starts at `at` in the memfd, under a temporary name. -1: it cannot be kept. */
 static int write_early(int dir, const char *early, const struct tw_store_entry *e, int fd, off_t at,
                        const struct tw_descriptor_tables *tables)
 {
@@ -244,7 +244,7 @@ static void seal_of(const char *name, char seal[NAME_MAX + 1])
 	name_of(strtoull(name, NULL, 16), TW_SEAL_SUFFIX, seal);
 }
 
-/* Left by a collector that was killed while it wrote, or a seal of nothing? Not what one may be at. */
+/* Was it left by a collector that was killed while writing, or is it a seal of nothing? Not a file that is being written. */
 static int is_left_over(int dir, const char *name, const struct stat *st, time_t patience)
 {
 	char file[NAME_MAX + 1];
@@ -280,7 +280,7 @@ static void read_lead(int dir, struct tw_kept *k)
 		close(fd);
 }
 
-/* All that are kept; *n of them. NULL: none. What was left over so many seconds ago is removed. */
+/* All kept files; *n is their number. NULL: none. Removes leftovers older than this many seconds. */
 static struct tw_kept *list(int dir, size_t *n, time_t patience)
 {
 	struct tw_kept *all = NULL;
@@ -351,7 +351,7 @@ static void keep_used(int dir, uint64_t number, uint64_t lacked)
 	utimensat(dir, name, (const struct timespec[]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}}, 0);
 }
 
-/* What was kept under this number is of use to nobody but a copy of the learn file, made before this recording. */
+/* What was kept under this number is useless except with a copy of the learn file made before this recording. */
 static void drop(int dir, uint64_t number)
 {
 	char name[NAME_MAX + 1];

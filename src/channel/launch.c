@@ -26,8 +26,9 @@ static volatile pid_t child; /* whom signals are passed on to */
 static struct tw_launch last;
 
 /*
- * What this process was started with, for the program to find it so. Of signals these are asked for, which this process may do something about; what is done about others stays as it is. libc takes signals
- * 32 and 33 for itself when the first thread is made, and lets nobody see them.
+ * The initial state of this process, for the program to find it unchanged. Only those signals are queried for which
+ * this process may change something; the others stay as they are. libc takes signals 32 and 33 for itself when the
+ * first thread is made, and hides them.
  */
 enum { N_SIGNALS = 64, KERNEL_SET = 8 };
 static const uint8_t touched[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGXFSZ, SIGPIPE, 32, 33};
@@ -42,8 +43,8 @@ static struct {
 } inherited;
 
 /*
- * The engine's memory is not to count against the program's limits. Raises one by so much; *within: from there on they are the program's own all the same. Returns 0, or
- * -1 where that cannot be.
+ * The engine's memory must not count against the program's limits. Raises a limit by this much; *within: limits from
+ * there on are nevertheless the program's own. Returns 0, or -1 if that is not possible.
  */
 static int raise_limit(int resource, rlim_t by, uint64_t *within)
 {
@@ -62,11 +63,11 @@ static int raise_limit(int resource, rlim_t by, uint64_t *within)
 /* A limit that cannot be raised by all that the engine would take. */
 struct tight {
 	bool raise;
-	rlim_t take;   /* for the engine, of what it allows, or by which it is raised, at most */
+	rlim_t take;   /* for the engine, out of the limit, or by which it is raised, at most */
 	rlim_t within; /* it, if it is not raised */
 };
 
-/* The engine has a fourth of a limit that it is within, and not less than this. */
+/* The engine gets a quarter of a limit that it is within, but at least this much. */
 enum { LEAST_SHARE = 256 << 20, SHARE = 4 };
 
 static struct tight look_at(int resource)
@@ -80,7 +81,7 @@ static struct tight look_at(int resource)
 	return (struct tight){false, part < l.rlim_cur ? part : l.rlim_cur, l.rlim_cur};
 }
 
-/* Where memory is limited, threads of this process do not take it in large pieces either. */
+/* If memory is limited, threads of this process do not allocate in large pieces either. */
 static void be_frugal(void)
 {
 	enum { STACK = 256 << 10 };
@@ -170,7 +171,7 @@ char *tw_launch_engine(void)
 	return NULL;
 }
 
-/* The variables the engine takes out again, then the environment as it is. Without the engine only the first is needed. */
+/* The engine's variables, which it removes again, then the unchanged environment. Without the engine only the first is needed. */
 static char **make_environment(const char *channel, const struct tw_command *program, bool with_engine)
 {
 	size_t n = 0;
@@ -193,11 +194,11 @@ static void free_environment(char **env, bool with_engine)
 	free(env);
 }
 
-/* What is handled here: passed on to the program, or, when that has ended, the wish to stop. */
+/* Signals handled here: forwarded to the program or, after it has ended, a request to stop. */
 static const struct handled {
 	int number;
 	bool stops;
-	bool terminal; /* the terminal sends it to both: only what somebody else sent is passed on */
+	bool terminal; /* the terminal sends it to both: only signals from others are forwarded */
 } handled[] = {
     {SIGTERM, true, false},  {SIGHUP, true, false},   {SIGINT, true, true},    {SIGQUIT, true, true},
     {SIGUSR1, false, false}, {SIGUSR2, false, false}, {SIGWINCH, false, true},
@@ -219,7 +220,7 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* What was ignored when this process was started too: the program may have a handler for it all the same. */
+/* Also what was ignored when this process was started: the program may have a handler for it. */
 static void handle_all(struct sigaction act)
 {
 	for (size_t i = 0; i < N_HANDLED; i++)
@@ -234,8 +235,11 @@ static void __attribute__((noreturn)) start(const char *engine, char **argv, cha
 	_exit(125);
 }
 
-/* Makes the child with the signals blocked that the handlers are about to be installed for: none is lost, and none meets the child unprepared. Until it has executed
- * the engine it has this process's memory, so no page has to be copied, and says there with which errno that failed. */
+/*
+ * Creates the child with those signals blocked for which handlers are about to be installed: none is lost, and none
+ * reaches the child unprepared. Until it has executed the engine it shares this process's memory, so no page has to
+ * be copied, and stores the errno of a failure there.
+ */
 static int spawn(const char *engine, char **argv, char **env)
 {
 	volatile int exec_failed = 0;
@@ -270,7 +274,7 @@ static int has_left(const struct tw_launch *launch)
 	return process >= 0 && !p[0].revents;
 }
 
-/* Waits for the child; when it is reaped, its number is nobody's any more. */
+/* Waits for the child; once it is reaped, its number no longer refers to it. */
 int tw_launch_wait(void)
 {
 	siginfo_t ended;

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Whether a thread has memory still, asked without a descriptor; 1 also if that cannot be seen. */
+/* Does a thread still have memory? Asked without a descriptor; 1 also if unknown. */
 static int has_memory(uint32_t pid, uint32_t tid)
 {
 	char path[64], program;
@@ -17,7 +17,7 @@ static int has_memory(uint32_t pid, uint32_t tid)
 	return readlink(path, &program, 1) >= 0 || (errno != ENOENT && errno != ESRCH);
 }
 
-/* What /proc/PID/task/TID/stat says, from the third field on (state); 0 if there is no such thread; -1: that cannot be seen. */
+/* The contents of /proc/PID/task/TID/stat, from the third field on (state); 0 if there is no such thread; -1: unknown. */
 static int read_stat(uint32_t pid, uint32_t tid, char *stat, size_t size, const char **fields)
 {
 	char path[64];
@@ -48,7 +48,7 @@ enum { UTIME = 14, STIME = 15, NUM_THREADS = 20, START_TIME = 22, EXIT_CODE = 52
 
 /* ---- namespaces ---- */
 
-/* Whether a thread has the channel mapped; 1 also if that cannot be seen. */
+/* Does a thread have the channel mapped? 1 also if unknown. */
 static int has_channel(uint32_t pid, uint32_t tid, ino_t channel)
 {
 	char path[64], line[8192];
@@ -65,7 +65,7 @@ static int has_channel(uint32_t pid, uint32_t tid, ino_t channel)
 	return found;
 }
 
-/* Whether its memory says that a thread has this slot; -1: that cannot be seen. */
+/* Does its memory say that a thread has this slot? -1: unknown. */
 static int has_mark(uint32_t tid, const struct tw_slot *slot)
 {
 	uint64_t mark = 0;
@@ -76,8 +76,8 @@ static int has_mark(uint32_t tid, const struct tw_slot *slot)
 }
 
 /*
- * Whether a process or thread, by its directory in /proc, has this number in its own namespace, other than this; with `by_any`, in any one below this: its creator's, which may know it before it
- * knows itself.
+ * Does a process or thread, given by its directory in /proc, have this number in its own namespace, if that is not
+ * this one; or with `by_any`, in any one below this: its creator's, which may know it before it knows itself?
  */
 static int is_called(const char *directory, uint32_t number, int by_any)
 {
@@ -118,7 +118,7 @@ static uint32_t find_thread(uint32_t pid, uint32_t own_tid, int by_any)
 	return tid;
 }
 
-/* Is this a thread of this very process? /proc has it under its number, too. */
+/* Is this a thread of this process? /proc lists it under its number, too. */
 static int is_own(uint32_t tid)
 {
 	char path[64];
@@ -129,14 +129,17 @@ static int is_own(uint32_t tid)
 /* What is said of a thread by its number here. */
 enum { NOT_IT, MAY_BE_IT, IS_IT };
 
-/* Is it, by its number here, the thread that has the slot? Where that cannot be seen: may it be, with the channel mapped? */
+/* Is it, by its number here, the thread that has the slot? If unknown: may it be, with the channel mapped? */
 static int has_slot(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slot *slot)
 {
 	const int marked = has_mark(tid, slot);
 	return marked > 0 ? IS_IT : marked < 0 && has_channel(pid, tid, channel) ? MAY_BE_IT : NOT_IT;
 }
 
-/* Whether this thread, by its number here, may be the one that has the slot: not of this process, it began after this one, and has attached if it is to. */
+/*
+ * May this thread, by its number here, be the one that has the slot: not of this process, started after this one, and
+ * attached if it must be?
+ */
 static int may_be(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slot *slot, int attached)
 {
 	char stat[1024], own[1024];
@@ -149,7 +152,7 @@ static int may_be(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slo
 	return attached ? has_slot(pid, tid, channel, slot) : MAY_BE_IT;
 }
 
-/* The numbers here of the thread that calls itself *pid, *tid; 0: there is none. One that is to attach yet does not have the channel. */
+/* The numbers here of the thread that calls itself *pid, *tid; 0: there is none. One that has yet to attach does not have the channel. */
 static int find_here(ino_t channel, const struct tw_slot *slot, int attached, uint32_t *pid, uint32_t *tid)
 {
 	const uint32_t own_pid = *pid, own_tid = *tid;
@@ -164,7 +167,10 @@ static int find_here(ino_t channel, const struct tw_slot *slot, int attached, ui
 	return found;
 }
 
-/* A zombie answers to signals, so ask /proc. One that was never seen with the channel may still be the thread, as it has nothing mapped any more. */
+/*
+ * A zombie accepts signals, so ask /proc. A thread that was never seen with the channel may still be the one,
+ * although it has nothing mapped any more.
+ */
 int tw_thread_has_ended(const struct tw_slot *slot, ino_t channel, int namespaces, struct tw_seen *seen)
 {
 	char stat[1024];

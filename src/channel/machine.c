@@ -9,7 +9,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A virtual machine leaves the processor for each CPUID, which takes as long as a page fault; <cpuid.h> asks twice each time. So it is asked once for what there is, and nothing that is of no use. */
+/*
+ * On a virtual machine each CPUID exits to the host, which takes as long as a page fault; <cpuid.h> executes it twice
+ * each time. So only existing and useful leaves are queried, once.
+ */
 
 /* The last leaf of those from `first` on; 0: there are none. */
 static uint32_t last_leaf(uint32_t first)
@@ -75,12 +78,13 @@ void tw_machine_cpu(char name[64])
 	*to = 0;
 }
 
-/* h goes on over what CPUID says in a leaf, without what differs from core to core. */
+/* Extends h over what CPUID says in a leaf, without what differs from core to core. */
 static uint64_t hash_leaf(uint64_t h, uint32_t leaf)
 {
 	uint32_t r[4];
-	__cpuid_count(leaf, 0, r[0], r[1], r[2],
-	              r[3]); /* leaf 0 has the last one; behind it the processor answers with that of the last, which is as good */
+	__cpuid_count(
+	    leaf, 0, r[0], r[1], r[2],
+	    r[3]); /* leaf 0 has the number of the last one; beyond that the processor returns the data of the last, which is equally good */
 	if (leaf == 1)
 		r[1] = 0;
 	for (int k = 0; k < 4; k++)
@@ -152,7 +156,7 @@ static uint64_t left_of(const char *dir, const char *limit, const char *used)
 	return most == UINT64_MAX || now == UINT64_MAX ? UINT64_MAX : most > now ? most - now : 0;
 }
 
-/* What the control groups of this process leave it, of either version; UINT64_MAX: they do not limit it. */
+/* What the control groups of this process, of either version, leave it; UINT64_MAX: no limit. */
 static uint64_t free_in_groups(void)
 {
 	char line[4096], dir[4160];

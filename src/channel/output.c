@@ -36,7 +36,7 @@ void tw_output_keep(struct tw_output *o)
 	tw_output_write_ring(o);
 }
 
-/* What was not kept is not in the recording: its totals are those of what was written. */
+/* Dropped chunks are not in the recording: its totals are those of what was written. */
 static void count_kept(struct tw_output *o)
 {
 	const uint64_t written = o->result.totals.written, described = o->result.totals.fragments;
@@ -77,7 +77,7 @@ int tw_output_is_done(struct tw_output *o, uint64_t put)
 	return done;
 }
 
-/* From here on no chunk is written: one that misses a buffer must not be, since those that are written are not encoded again. */
+/* From here on no chunk is written: a chunk without one of its buffers must not be, since written ones are not encoded again. */
 void tw_output_abandon(struct tw_output *o)
 {
 	struct tw_output_result *r = &o->result;
@@ -183,7 +183,7 @@ static void end_lanes(struct tw_output *o)
 /* What there should be for each, where memory is limited. */
 enum { LANE_MEMORY = 256 << 20 };
 
-/* A check wants the buffers of a thread in their order, and without storing there is little to do: then there is one lane. */
+/* A check needs the buffers of a thread in order, and without storing there is little to do: then there is one lane. */
 static unsigned count_lanes(const struct tw_output_options *opt)
 {
 	const uint64_t most = tw_machine_memory() / LANE_MEMORY;

@@ -86,8 +86,9 @@ int tw_output_write_head(struct tw_output *o, const struct tw_job *job)
 }
 
 /*
- * So many that the chunks of one thread keep all processors but one, which the program has, at work: several are encoded at once only if each has more jobs
- * waiting than its lane can do while the next one comes. A job holds the streams of one buffer. At most a sixteenth of the memory.
+ * Enough that the chunks of one thread keep all processors busy except the program's: several are encoded at once
+ * only if each has more jobs waiting than its lane can do while the next one arrives. A job holds the streams of one
+ * buffer. At most a sixteenth of the memory.
  */
 static unsigned count_jobs(const struct tw_output_options *opt)
 {
@@ -105,7 +106,7 @@ static unsigned count_jobs(const struct tw_output_options *opt)
 	return (unsigned)(n > JOBS ? n : JOBS);
 }
 
-/* Where memory is limited, all jobs together may have a sixth of it: what they have room for is mostly more than what they have in them. */
+/* If memory is limited, all jobs together may have a sixth of it: they usually have room for more than they contain. */
 static unsigned limit_jobs(unsigned n)
 {
 	const uint64_t job = TW_DEMUX_C * sizeof(uint16_t) + TW_DEMUX_M * sizeof(uint64_t) + TW_DEMUX_E,

@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of compression. 3 takes 0.2 (python3) to 6 % (perl) fewer bytes, and of a short program's whole recording 3 to 12 % more processor time. */
+/*
+ * Compression level. 3 takes 0.2 (python3) to 6 % (perl) fewer bytes, and for a short program's whole recording 3 to
+ * 12 % more processor time.
+ */
 enum { LEVEL = 1 };
 
 static void count(const struct tw_lane *l, const struct tw_job *job)
@@ -80,7 +83,10 @@ static void give_place_back(struct tw_lane *l)
 	l->place = NULL;
 }
 
-/* The place's packer gets the encoder that was used last: most of it is in the caches still. If there is none, a new packer has its own. */
+/*
+ * The place's packer gets the most recently used encoder: most of that is still in the caches. If there is none, a
+ * new packer has its own.
+ */
 static int take_encoder(struct tw_output *o, struct tw_workplace *p, int is_new)
 {
 	struct tw_encoder *e = NULL;
@@ -173,7 +179,7 @@ static void put_gap(struct tw_chunk *c)
 	c->n_c = 2;
 }
 
-/* Makes of the job's slot its chunk, in memory that is the lane's, and encodes it on the way if it is to be stored. */
+/* Converts the job's slot to its chunk, in memory of the lane, and encodes it on the way if it is to be stored. */
 static int take_apart(struct tw_lane *l, struct tw_job *job)
 {
 	struct tw_output *o = l->o;
@@ -267,7 +273,7 @@ static void open_chunk(struct tw_lane *l, const struct tw_job *job)
 		tw_packer_begin(packer_of(l), l->open_serial);
 }
 
-/* With a spool only so many lanes are at work at a time (tw_output_make_way), each till its chunk is done. Under the lock. */
+/* With a spool only a limited number of lanes work at a time (tw_output_make_way), each until its chunk is done. Under the lock. */
 static void work(struct tw_lane *l)
 {
 	struct tw_output *o = l->o;
@@ -293,7 +299,7 @@ static void rest(struct tw_lane *l)
 	pthread_mutex_unlock(&l->o->lock);
 }
 
-/* Chunks of a thread are written in their order. They are begun in it too, and lanes work in the order of beginning, so this ends. */
+/* Chunks of a thread are written in order. They are also started in order, and lanes work in the order of starts, so this ends. */
 static struct tw_chunk_order wait_for_turn(struct tw_lane *l)
 {
 	struct tw_output *o = l->o;
@@ -366,7 +372,7 @@ static void close_chunk(struct tw_lane *l)
 	l->open = 0;
 }
 
-/* The next job; NULL: the open chunk has got all it will get, or the end has come. Called under the lock. */
+/* The next job; NULL: the open chunk has everything it will get, or the end has come. Called under the lock. */
 static struct tw_job *next_job(struct tw_lane *l)
 {
 	struct tw_output *o = l->o;
@@ -401,7 +407,7 @@ static void hold(struct tw_lane *l, struct tw_job *job)
 	l->held = job;
 }
 
-/* The first chunk's place and the memory of its predictor, while there is nothing else to do. */
+/* Prepares the first chunk's place and the memory of its predictor, while there is nothing else to do. */
 static void make_ready(struct tw_lane *l)
 {
 	struct tw_output *o = l->o;

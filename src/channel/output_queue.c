@@ -29,13 +29,13 @@ struct tw_job *tw_output_take(struct tw_output *o)
 	return job;
 }
 
-/* Each has memory of its own: where buffers wait in a spool, no more are fed while one of these is not. */
+/* Each has memory of its own: if buffers wait in a spool, no more lanes are fed while one of these is idle. */
 static unsigned few_lanes(const struct tw_output *o)
 {
 	return o->spool ? o->processors + 1 : o->most_lanes;
 }
 
-/* Of the lanes that there are the least busy of those that are not fed, else the one that was fed least lately; NULL: there is none. */
+/* The least busy of the existing lanes that are not fed, otherwise the one fed least recently; NULL: there is none. */
 static struct tw_lane *least_busy(struct tw_output *o)
 {
 	struct tw_lane *best = NULL;
@@ -50,7 +50,7 @@ static struct tw_lane *least_busy(struct tw_output *o)
 	return best;
 }
 
-/* The lane for a new chunk: one that has nothing to do, else another one, as far as there may be. NULL: there is none, and none can be had. */
+/* The lane for a new chunk: an idle one, otherwise another one, as far as permitted. NULL: there is none. */
 static struct tw_lane *choose_lane(struct tw_output *o)
 {
 	struct tw_lane *best = least_busy(o);
@@ -86,7 +86,10 @@ static int take_order(struct tw_output *o, uint32_t serial)
 	return TW_OK;
 }
 
-/* So many buffers of the thread have about MOST_TAGS tags, going by its chunks so far. All tags of a chunk are in memory while it is encoded, in that of each lane at work. */
+/*
+ * Number of buffers of the thread that have about MOST_TAGS tags, according to its chunks so far. All tags of a chunk
+ * are in memory while it is encoded, for each working lane.
+ */
 static unsigned few_tags(const struct tw_chunk_order *order)
 {
 	enum { MOST_TAGS = 6 << 20 };
@@ -95,8 +98,8 @@ static unsigned few_tags(const struct tw_chunk_order *order)
 }
 
 /*
- * How many buffers the chunk gets. A program that soon ends has only few of them, and its lanes, one for each chunk, are to have the same to do: so two chunks are short, the next two twice
- * as long.
+ * Number of buffers for the chunk. A short program has only few of them, and its lanes, one for each chunk, should
+ * have equal work: so two chunks are short, the next two twice as long.
  */
 static unsigned most_fed(const struct tw_output *o, uint32_t serial, uint32_t sequence)
 {
@@ -206,7 +209,7 @@ int tw_output_resume(struct tw_output *o, uint32_t serial, uint32_t chunks, cons
 	return error;
 }
 
-/* The lane that the job goes to, and the chunk. NULL: there is no memory or no thread, and no job any more. */
+/* The lane for the job, and the chunk. NULL: no memory or no thread, and the job is gone. */
 static struct tw_lane *assign(struct tw_output *o, struct tw_job *job)
 {
 	struct tw_lane *l = NULL;

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-/* What is left of a chunk is divided if it is so many buffers: each part is encoded as if nothing had been before it. */
+/* The rest of a chunk is divided if it has at least this many buffers: each part is encoded as if nothing preceded it. */
 enum { LEAST = 4 };
 
 /* Jobs at the end of a queue. */
@@ -40,7 +40,7 @@ static int is_last(const struct tw_output *o, const struct tw_job *job)
 	return o->order[job->chunk.thread].begun == job->chunk.sequence + 1;
 }
 
-/* What another lane is to have of it; n is 0: nothing. One that has not begun with what it has keeps some. */
+/* The part for another lane; n is 0: nothing. A lane that has not started keeps some. */
 static struct rest to_give(const struct tw_output *o, struct tw_lane *l)
 {
 	struct rest r = last_chunk(l);
@@ -54,8 +54,8 @@ static struct rest to_give(const struct tw_output *o, struct tw_lane *l)
 }
 
 /*
- * They become the chunk behind the one that they were to be part of. Slots are told so from the last to the first, so that whenever the collector is killed those of a chunk stand behind one
- * another.
+ * They become the chunk after the one to which they belonged. Slots are updated from the last to the first, so that
+ * whenever the collector is killed those of a chunk are consecutive.
  */
 static void renumber(struct tw_output *o, const struct rest *r)
 {

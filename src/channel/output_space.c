@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* For what comes when a program has ended: names, the header, how processes ended. A disk that has little keeps less of it. */
+/* Reserve for the end of a recording: names, the header, how processes ended. A nearly full disk keeps less of it. */
 #define SPARE_BYTES (1ull << 20)
 enum { SPARE_PART = 16 };
 
@@ -30,7 +30,7 @@ void tw_output_space_begin(struct tw_output *o)
 	o->spare = part < SPARE_BYTES ? part : SPARE_BYTES;
 }
 
-/* What so many bytes of buffers will take in chunks, going by those that are written, `dealt` bytes, and half as much again. */
+/* What this many bytes of buffers will take in chunks, judged by those written, `dealt` bytes, plus half. */
 static uint64_t expected(const struct tw_output *o, uint64_t bytes, uint64_t dealt)
 {
 	enum { AT_FIRST = 4, AT_BEST = 32 };
@@ -40,7 +40,7 @@ static uint64_t expected(const struct tw_output *o, uint64_t bytes, uint64_t dea
 	return (uint64_t)((double)bytes * 1.5 * (ratio > 1.0 / AT_BEST ? ratio : 1.0 / AT_BEST));
 }
 
-/* What is still to be written, and a buffer of so many bytes: it takes room in the spool if the slot for it has never been written. */
+/* What is still to be written, plus a buffer of this size: it takes room in the spool if its slot has never been written. */
 static uint64_t wanted(struct tw_output *o, uint64_t bytes)
 {
 	pthread_mutex_lock(&o->lock);
@@ -50,7 +50,10 @@ static uint64_t wanted(struct tw_output *o, uint64_t bytes)
 	return expected(o, unwritten + bytes, dealt) + (grows ? tw_spool_growth(bytes) : 0);
 }
 
-/* What waits is guessed to take more than it will, and a slot of the spool is taken again when its chunk is written: waits until a chunk is dealt with. 0: there is none. */
+/*
+ * The estimate for what waits is too high, and a slot of the spool is reused when its chunk is written: waits until a
+ * chunk is finished. 0: there is none.
+ */
 static int wait_for_chunk(struct tw_output *o)
 {
 	pthread_mutex_lock(&o->lock);

@@ -16,7 +16,7 @@ static int is_wanted(const struct tw_output *o)
 	return tw_output_stores(o) || o->options.feed;
 }
 
-/* Of a buffer in the spool it waits until what was put before has been looked at: modules and processes are told of in their order. */
+/* For a buffer in the spool this waits until what was put before has been looked at: modules and processes are written in order. */
 static void tell(struct tw_output *o, struct tw_job *job, uint32_t kind, void *bytes, size_t n)
 {
 	struct tw_told *told = job->spooled && bytes ? malloc(sizeof *told) : NULL, **end = &job->told;
@@ -65,7 +65,7 @@ static void write_note(struct tw_output *o, struct tw_job *job, struct tw_file_n
 	}
 }
 
-/* Where this thread is a process's first, and not the same process with another program. */
+/* If this thread is a process's first, and not the same process with another program. */
 static void note_start(struct tw_output *o, struct tw_job *job, const struct tw_thread_start *e)
 {
 	job->thread.parent_tid = e->parent_tid;
@@ -87,7 +87,7 @@ static void note_program(struct tw_output *o, struct tw_job *job, const struct t
 	write_note(o, job, note, (const char *)(e + 1));
 }
 
-/* Of a process, with the parent that tells it from others of its number: by itself, or by who has waited for it. */
+/* For a process, with the parent that distinguishes it from others with its number: by itself, or by the process that waited for it. */
 static void note_end(struct tw_output *o, struct tw_job *job, uint32_t pid, uint32_t parent_pid, int32_t status, uint64_t tsc)
 {
 	const struct tw_file_note note = {.kind = TW_NOTE_END, .pid = pid, .parent_pid = parent_pid, .status = status, .tsc = tsc};
@@ -143,7 +143,10 @@ void tw_output_look_at_events(struct tw_output *o, struct tw_job *job)
 		note_end(o, job, job->thread.pid, job->thread.parent_pid, job->wait_status, __builtin_ia32_rdtsc());
 }
 
-/* The earliest job, if it has been looked at, taken off their list; NULL: it has not. `quiet`: only if it has nothing to tell. Called under the lock. */
+/*
+ * The earliest job, if it has been looked at, taken off the list; NULL: it has not. `quiet`: only if it has nothing
+ * to report. Called under the lock.
+ */
 static struct tw_job *next_looked(struct tw_output *o, int quiet)
 {
 	struct tw_job *job = o->earliest;
@@ -153,7 +156,7 @@ static struct tw_job *next_looked(struct tw_output *o, int quiet)
 	return job;
 }
 
-/* Writes what jobs tell, as far as all that were put before have been looked at. */
+/* Writes what jobs report, as far as all that were put before have been looked at. */
 static void tell_all(struct tw_output *o)
 {
 	uint64_t told = 0;

@@ -71,7 +71,7 @@ void tw_output_write_descriptors(struct tw_output *o)
 	pthread_mutex_unlock(&o->writing);
 }
 
-/* Appends to the pieces that are to be written; mostly they go on where the last one ends. */
+/* Appends to the pieces to be written; usually they continue the last one. */
 static int append_piece(struct tw_output *o, const uint8_t *bytes, size_t n, int stays)
 {
 	struct tw_descriptor_piece *last = o->pieces ? o->newest : NULL;
@@ -123,7 +123,7 @@ void tw_output_forget_one(struct tw_output *o, uint32_t number)
 		tw_writer_forget_one(o->options.writer, number);
 }
 
-/* Descriptors come to disk at least so often: without them what is in the spool is lost with the collector. */
+/* Descriptors are written to disk at least this often: without them what is in the spool is lost with the collector. */
 #define DESCRIPTORS_NS 100000000ull
 
 void tw_output_write_new_descriptors(struct tw_output *o)

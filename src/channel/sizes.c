@@ -71,7 +71,7 @@ static void lay_out(struct tw_sizes *s)
 	s->memfd_bytes = s->tables_at + s->tables * s->table_bytes;
 }
 
-/* A thread's block is private, too: those of 16 are counted from the start. */
+/* A thread's block is private memory, too: those of 16 threads are counted from the start. */
 static void count(struct tw_sizes *s, bool tallies)
 {
 	const uint64_t arena = s->cache_bytes + s->stubs_bytes + IMAGE_BYTES + s->heap_bytes, n_threads = 16;
@@ -80,7 +80,7 @@ static void count(struct tw_sizes *s, bool tallies)
 	s->data = arena + n_threads * TW_THREAD_BYTES;
 }
 
-/* The descriptors of fewer programs at once, in less memory each, where the file cannot be as long. False: even that is too long. */
+/* Descriptors of fewer programs at once, in less memory each, if the file cannot be as long. False: even that is too long. */
 static bool fit_file(struct tw_sizes *s, uint64_t file)
 {
 	enum { FEW_TABLES = 4, SOME_TABLES = 16 };

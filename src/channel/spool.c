@@ -24,8 +24,8 @@ struct head {
 };
 
 /*
- * A slot: its head, in a page of its own, so that what is written next begins with one; then the parts of the buffer, the second one right behind what there is of the first.
- * Who reads them may look a little further.
+ * A slot: its head, in a page of its own, so that the next write is page-aligned; then the parts of the buffer, the
+ * second directly after the used part of the first. Readers may look a little further.
  */
 enum { MARGIN = 64, DATA_AT = TW_PAGE, SLOT_BYTES = DATA_AT + (TW_DEMUX_DATA + TW_SLACK_BYTES + MARGIN + TW_PAGE - 1) / TW_PAGE * TW_PAGE };
 
@@ -34,7 +34,7 @@ struct tw_spool {
 	struct tw_described *described; /* of one that is written */
 	unsigned slots;
 	struct head head;
-	const uint8_t *map; /* all of it, so that buffers are read where they are; NULL: it is not */
+	const uint8_t *map; /* mapping of all of it, so that buffers are read in place; NULL: none */
 	size_t mapped;
 	uint32_t *ready;          /* of each slot: bytes of the data that have been mapped to be read */
 	uint64_t size;            /* of the file: what is mapped can be read up to there */
@@ -263,7 +263,10 @@ int tw_spool_head(const struct tw_spool *s, unsigned slot, struct tw_spooled *he
 	return whole && head->magic == SLOT_MAGIC && head->check == check_of(head) ? TW_OK : tw_fail(TW_ERR_DAMAGED, TW_SPOOL_FILE);
 }
 
-/* The first so many bytes of a slot's data are about to be read where they are: in one call, not in a fault for every few pages. Slots keep what they once had. */
+/*
+ * This many bytes of a slot's data are about to be read in place: maps them in one call, instead of by a fault for
+ * every few pages. Slots keep their pages.
+ */
 static void make_ready(const struct tw_spool *s, unsigned slot, uint32_t bytes)
 {
 	if (!s->ready || s->ready[slot] >= bytes)

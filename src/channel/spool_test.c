@@ -1,4 +1,4 @@
-/* The spool: buffers come back as they were, a slot that is not whole is none, and what is there is found again. */
+/* The spool: buffers come back unchanged, an incomplete slot does not count, and existing contents are found again. */
 #include "channel/spool.h"
 #include "recording/recording.h"
 #include "unit.h"

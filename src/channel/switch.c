@@ -7,7 +7,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-/* ps for a record, and for a byte: where threads count them themselves; where they go through the channel, to memory that is new. */
+/* ps per record, and per byte: if threads count them themselves; if they go through the channel, to new memory. */
 enum { RECORD = 300, COUNTED_BYTE = 25, STORED_BYTE = 120 };
 
 /* Records in 1024 bytes, as long as none have been counted. */
@@ -16,7 +16,7 @@ enum { USUAL = 128 };
 #define MILLION  1000000u
 #define LEAST_NS 50000u    /* between two looks */
 #define MOST_NS  1000000u  /* while it is on */
-#define NEAR_NS  10000000u /* of CPU time, for which what is known is recorded where something new was found */
+#define NEAR_NS  10000000u /* of CPU time, during which known code is recorded after something new was found */
 enum { PARTS = 10 };       /* of the first period: a program may not run for longer */
 enum { PROCESSES = 4096 };
 
@@ -34,12 +34,12 @@ struct tw_switching {
 	int waits;               /* threads have too few empty buffers */
 	struct tw_switched done; /* counted */
 	uint64_t written, now;
-	uint64_t period, cpu, drawn, allowance; /* of the budget: which period; CPU time in it so far; charged to it; what may be */
+	uint64_t period, cpu, drawn, allowance; /* of the budget: the period; CPU time in it so far; charged to it; its allowance */
 	uint64_t owed;                          /* what the recorder took (displaced.h) when nothing was left */
 	uint64_t told[TW_SLOTS];                /* bytes that threads had counted themselves */
 	uint64_t found,
-	    found_at; /* the last time that known code came to something new: by its clock; CPU time of all processes when that was seen */
-	int is_near;  /* that was not long ago */
+	    found_at; /* the last time that known code reached something new: by its clock; CPU time of all processes when that was noticed */
+	int is_near; /* that was not long ago */
 	struct process process[PROCESSES];
 };
 
@@ -111,7 +111,7 @@ static int is_zero(const uint8_t *page)
 	return !page[0] && !memcmp(page, page + 1, TW_PAGE - 1);
 }
 
-/* Bytes of the buffer that a thread writes just now, to the page: what it has not come to is zeros. */
+/* Pages of the buffer that a thread is writing, in bytes: what it has not reached is zero. */
 static uint64_t count_pages(const struct tw_switching *s, uint32_t slot)
 {
 	const uint32_t b = atomic_load(&s->control->slot[slot].current);
@@ -180,7 +180,7 @@ static struct taken take(struct tw_switching *s, const struct tw_switched *done)
 
 /* ---- the budget ---- */
 
-/* Of B parts of the time without instrumentation, B / (1 + B) are of the time with it. */
+/* A share of B relative to the time without instrumentation is B / (1 + B) of the time with it. */
 static uint64_t share_of(const struct tw_budget_control *b, uint64_t cpu)
 {
 	return b->is_share ? cpu / 1000 * b->budget / (MILLION + b->budget) * 1000 : b->budget;
@@ -247,7 +247,7 @@ static void charge(struct tw_switching *s, const struct taken *t, int was_on)
 		s->allowance = share_of(b, s->cpu);
 }
 
-/* When what is left of the budget will be used, as fast as it was since the last look. */
+/* When the rest of the budget will be used up, at the rate since the last look. */
 static uint64_t time_left(const struct tw_switching *s, uint64_t before, uint64_t took)
 {
 	const uint64_t used = s->drawn - before, left = s->allowance - s->drawn;

@@ -47,7 +47,7 @@ struct unspool {
 
 /* ---- what there is ---- */
 
-/* Thread by thread: so no chunk is ended before its time because another is begun, and chunks become those that they would have been. */
+/* Thread by thread: so no chunk ends early because another starts, and chunks become what they would have been. */
 static int by_thread(const void *a, const void *b)
 {
 	const struct tw_spooled *x = &((const struct found *)a)->head, *y = &((const struct found *)b)->head;
@@ -121,8 +121,8 @@ static struct tw_thread_info thread_of(const struct found *f)
 }
 
 /*
- * A buffer whose chunk is in the recording. What it says of modules and processes need not be: where buffers are told of in the order in which they came, another thread's before it may not have
- * been looked at.
+ * A buffer whose chunk is in the recording. Its reports on modules and processes need not be: buffers are reported in
+ * order of arrival, and an earlier one of another thread may not have been looked at.
  */
 static void tell(struct unspool *u, const struct found *f, const struct tw_demux_input *in)
 {
@@ -175,8 +175,10 @@ static void put(struct unspool *u, struct resumed *t, const struct found *f, con
 	u->buffers++;
 }
 
-/* A buffer whose chunk is in the recording has been encoded. Of a thread nothing is taken behind what is missing. Chunks are divided as they were, so this can be gone on
- * with, too, should it be broken off. */
+/*
+ * A buffer whose chunk is in the recording has been encoded. Nothing of a thread is taken after something missing.
+ * Chunks are divided as before, so this can be resumed, too, if it is interrupted.
+ */
 static int take(struct unspool *u, const struct found *f)
 {
 	struct resumed *t = resume(u, f->head.serial);

@@ -1,4 +1,7 @@
-/* What a killed recorder left in its spool comes into the recording: what is not there yet, in its order, behind what was cut off in the middle; once, also where that is broken off. */
+/*
+ * What a killed recorder left in its spool is added to the recording: what is missing, in order, after what was cut
+ * off in the middle; once, also if that is interrupted.
+ */
 #include "channel/unspool.h"
 #include "channel/spool.h"
 #include "unit.h"
@@ -201,7 +204,7 @@ static void test_uncoded(void)
 	tw_recording_close(r);
 }
 
-/* Behind a buffer whose descriptors are missing, and behind a chunk that is, nothing of the thread is taken. */
+/* After a buffer whose descriptors are missing, and after a missing chunk, nothing of the thread is taken. */
 static void test_lost(void)
 {
 	struct tw_spool *s;

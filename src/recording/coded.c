@@ -7,7 +7,8 @@
 #include <string.h>
 
 /*
- * Runs mostly grow by less than there is room for: of those that have grown already, that is of a chunk that is not short, what comes next is made ready to be written. `n` more may come.
+ * Buffers mostly grow by less than there is room for: if they have grown before, that is in a long chunk, memory is
+ * populated for what comes next. `n` more may come.
  */
 static void make_ready(struct tw_bytes *b, size_t n)
 {

@@ -11,12 +11,12 @@ static int damaged(void)
 
 /* ---- tags ---- */
 
-/* Repeats n tags that began `distance` before `to`. `room`: tags that may be written, n or more. */
+/* Repeats n tags that started `distance` before `to`. `room`: tags that may be written, n or more. */
 static void repeat_tags(uint16_t *to, size_t distance, size_t n, size_t room)
 {
 	enum { STEP = 8 };
 	size_t i = 0;
-	/* What repeats within fewer repeats within several times as many too, once they are there. */
+	/* Something with a short period also repeats with multiples of it, once these are there. */
 	for (size_t period = distance; i < n && distance < STEP; i++) {
 		to[i] = to[i - distance];
 		if (period + i + 1 >= 2 * distance)

@@ -1,4 +1,4 @@
-/* What can be told from a descriptor alone, or from it and the values of one execution. */
+/* What follows from a descriptor alone, or from it and the values of one execution. */
 #include "recording/recording.h"
 #include "base/channel.h"
 

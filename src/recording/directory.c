@@ -27,7 +27,7 @@ static int is_our_file(const char *name)
 	       !strcmp(name, TW_INDEX_FILE ".new") || !strcmp(name, TW_SPOOL_FILE) || tw_thread_file(name, &serial);
 }
 
-/* Whether there is nothing in an open directory but the files of a recording. */
+/* Does an open directory contain only the files of a recording? */
 static int is_all_ours(DIR *d)
 {
 	int all = 1;

@@ -31,7 +31,10 @@ void tw_encoder_free(struct tw_encoder *e)
 
 /* ---- tags ---- */
 
-/* Tags are encoded so many at a time: their tables, and what comes of values, take turns in the processor's cache, which holds one of the two. */
+/*
+ * This many tags are encoded at a time: their tables, and the output of values, take turns in the processor's cache,
+ * which holds one of the two.
+ */
 enum { TAGS_AT_ONCE = 1 << 21 };
 
 static uint8_t *put_run(uint8_t *to, uint64_t run)
@@ -70,8 +73,8 @@ static uint8_t bits_of(uint16_t tag)
 }
 
 /*
- * tw_tag_look_up for the tag with index `i` of the n there are. Returns 0 if its bits show that it is not the one expected, without a look at what is far away in
- * memory: every second miss follows another.
+ * tw_tag_look_up for the tag with index `i` of n. Returns 0 if its bits show that it is not the expected one, without
+ * accessing distant memory: every second miss follows another.
  */
 static int look_up(struct tw_encoder *e, const uint16_t *tags, size_t i, size_t n)
 {
@@ -89,7 +92,7 @@ static int take_tags_room(struct tw_encoder *e, size_t tags)
 	return error ? error : tw_bytes_reserve(&e->coded.part[TW_PART_SYMBOLS], tags * sizeof(uint16_t));
 }
 
-/* Of all tags there are so far those that are not encoded yet, if there are `least`. */
+/* Encodes the tags that are not encoded yet, if there are `least`. */
 static int encode_tags(struct tw_encoder *e, size_t least)
 {
 	struct tw_tag_predictor *p = &e->tags;
@@ -132,8 +135,8 @@ static inline unsigned bytes_of(uint64_t v)
 }
 
 /*
- * A slot's values are literals from when so much `doubt` of its ways has come together, without a predicted value in between, till TW_MOST_PREDICTED in a row
- * of those that are looked at would have been predicted.
+ * A slot's values are literals from the time when this much `doubt` of its modes has accumulated, without a predicted
+ * value in between, until TW_MOST_PREDICTED in a row of those checked would have been predicted.
  */
 enum { DOUBT_MISS = 2, DOUBT_OTHER_WAY = 1, MOST_DOUBT = 6 };
 
@@ -263,7 +266,7 @@ static void forget_slots(struct tw_encoder *e)
 	e->generation = TW_FIRST_GENERATION;
 }
 
-/* Fragments of other threads may have had the slots that those of this one have. */
+/* Fragments of other threads may have used the slots that those of this one have. */
 static void begin_thread(struct tw_encoder *e, uint32_t thread)
 {
 	if (e->generation == TW_LAST_GENERATION)

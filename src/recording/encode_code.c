@@ -12,10 +12,13 @@
 /* Fragments with more values have no code. */
 enum { AREA_BYTES = 1 << 26, MAX_VALUES = 64 };
 
-/* So many fragments have code at most where they come in records: above, taking these as encode_records.c does is quicker. */
+/* Maximum number of fragments with code if they come in records: beyond that encode_records.c is faster. */
 enum { MOST_FRAGMENTS = 8192 };
 
-/* They have none before a chunk is so long, and has so many tags of each of its fragments: making it takes as long as it saves of a thousand records. */
+/*
+ * Minimum length of a chunk, and tags per fragment in it, before code is made: making it takes as long as it saves
+ * over a thousand records.
+ */
 enum { LEAST_TAGS = 1 << 18, LEAST_OFTEN = 500 };
 
 /* Bytes of code: of a fragment without values, and of each value, at most. */
@@ -36,7 +39,7 @@ enum {
 	SUMS = 0, /* vector: records.sums, insns_blocks and refs_reads; likewise */
 };
 
-/* What code uses most of the encoder, and of slots, is where displacements of a byte reach it. */
+/* The fields of the encoder, and of slots, that code uses most are within byte displacements. */
 enum { BIAS = 64, SLOT_BIAS = 128 };
 
 /* The area is made when the first fragment is worth it: most processes are short. */
@@ -102,7 +105,7 @@ static void emit_exit(struct as *a, const struct form *f)
 	as_return(a);
 }
 
-/* Streams: takes what comes next in the tags into rax, or goes on at `none`. */
+/* Streams: takes the next tag into rax, or continues at `none`. */
 static void emit_take(struct as *a, const uint8_t *none)
 {
 	as_alu_mem(a, AS_CMP, C, OF(piece.c_end));
@@ -150,7 +153,7 @@ static void emit_value(struct as *a, const struct form *f, tw_encoder_value_func
 
 /* ---- a value of a slot whose values are literals ---- */
 
-/* The slot, where its register's last value is, and where the successor of its own. */
+/* The slot, the place of its register's last value, and the place of its successor. */
 enum { SLOT = AS_RDI, OF_REGISTER = AS_R10, SUCCESSOR = AS_R11 };
 
 static void emit_find(struct as *a)
@@ -161,7 +164,7 @@ static void emit_find(struct as *a)
 	as_lea(a, SUCCESSOR, tw_code_successor(a, SUCCESSOR, TW_SLOT_AT(SLOT, last), ENCODER, OFFSET_OF(values.successor)), 1);
 }
 
-/* r9: the slot's doubt, one more if the value would have been predicted, or 0. */
+/* r9: the slot's doubt, incremented if the value would have been predicted, otherwise 0. */
 static void emit_doubt(struct as *a)
 {
 	as_load_signed32(a, AS_RAX, TW_SLOT_AT(SLOT, step));
@@ -181,7 +184,7 @@ static void emit_doubt(struct as *a)
 	as_multiply(a, AS_R9, AS_RDX, 0);
 }
 
-/* Writes the literal, and compares it, in rax, with what of it counts. rdx: its bytes, less 1. */
+/* Writes the literal, and compares it, in rax, with its significant part. rdx: its bytes, less 1. */
 static void emit_write(struct as *a)
 {
 	as_load8(a, AS_RDX, TW_SLOT_AT(SLOT, way));
@@ -202,7 +205,7 @@ static void emit_write(struct as *a)
 	as_alu_mem(a, AS_CMP, AS_RAX, as_at(LITERALS, 0));
 }
 
-/* As emit_value, without a branch on what the value is, unless the encoder's own function must take it. rax is kept. */
+/* Like emit_value, without a branch on the value's kind, unless the encoder's own function must take it. rax is preserved. */
 static void emit_literal(struct as *a, const uint8_t *value)
 {
 	as_push(a, AS_RAX);
@@ -232,7 +235,7 @@ static void emit_literal(struct as *a, const uint8_t *value)
 
 /* ---- all shared code ---- */
 
-/* The code of TW_TAG_UPPER: what stands behind it is the upper half of the tags that follow. */
+/* The code of TW_TAG_UPPER: it is followed by the upper half of the next tags. */
 static void emit_upper(struct as *a, const struct form *f)
 {
 	if (f->records) {
@@ -370,7 +373,7 @@ static void compare_last(struct as *a, struct value *v)
 	learn_step(a, v);
 }
 
-/* Where the successor of the slot's last value stands, as long as `reg` stays. */
+/* Place of the successor of the slot's last value, valid while `reg` is unchanged. */
 static struct as_mem successor(struct as *a, const struct value *v, uint8_t reg)
 {
 	return tw_code_successor(a, reg, SLOT_OF(v, last), ENCODER, OFFSET_OF(values.successor));
@@ -399,7 +402,7 @@ static void compare(struct as *a, struct value *v, unsigned way)
 	as_store8(a, SLOT_OF(v, doubt), 0);
 }
 
-/* Has a value taken by what all code shares. RUN counts what came before the fragment, which has what is in it added at its end. */
+/* Has shared code take a value. RUN counts what came before the fragment; the fragment's own part is added at its end. */
 static void call(struct as *a, const uint8_t *shared, const struct value *v)
 {
 	as_lea(a, AS_RAX, as_at(RUN, (int32_t)v->k), 1);
@@ -442,7 +445,7 @@ static void out_of_line(struct as *a, const struct form *f, struct value *v)
 
 /* ---- fragments ---- */
 
-/* SLOTS, the first being this one. Goes back where the fragment is new in this chunk, or the values of streams are not all there. */
+/* SLOTS, the first being this one. Exits if the fragment is new in this chunk, or not all values of streams are there. */
 static void check(struct as *a, const struct form *f, uint32_t first, uint32_t n)
 {
 	const struct value v = {.k = 0};
@@ -488,7 +491,7 @@ static void count_record(struct as *a, const struct tw_code_sums *sums, const ui
 		as_add_constant_mem(a, OF(records.sums.writes), (int32_t)sums->each->writes);
 }
 
-/* Goes on to what comes next. `at`: constants of what it counts for, if it is a record. */
+/* Continues with what comes next. `at`: constants of what it counts for, if it is a record. */
 static void finish(struct as *a, const struct form *f, uint32_t n, const struct tw_code_sums *sums, const uint8_t *at)
 {
 	const int32_t bytes = (int32_t)(n * sizeof(uint64_t)) + (f->records ? TW_RECORD_HEAD : 0);
@@ -501,7 +504,7 @@ static void finish(struct as *a, const struct form *f, uint32_t n, const struct 
 	emit_dispatch(a, f);
 }
 
-/* Constants stand before the code, which they are near to in the caches then. */
+/* Constants precede the code, so that they are near it in the caches. */
 static const uint8_t *put_sums(struct as *a, const struct tw_record_sums *each)
 {
 	uint8_t *at = a->at + (-(uintptr_t)a->at & 15);

@@ -1,6 +1,7 @@
 /*
- * Records, as programs write them. Where few fragments run they are taken by machine code (encode_code.h). Where many do, neither that code nor what branches of it led to stays in the processor's caches;
- * then one loop takes them all, going by what stands in the slots: a fragment's are one or two lines of the cache.
+ * Records, as programs write them. If few fragments run, machine code takes them (encode_code.h). With many, neither
+ * that code nor its branch history stays in the processor's caches; then one loop takes them all, driven by the
+ * contents of the slots: a fragment's are one or two cache lines.
  */
 #include "recording/encode_code.h"
 #include "recording/encode_value.h"
@@ -36,15 +37,16 @@ static void count_turns(struct tw_turn_sums *turns, const uint8_t *record, const
 /* ---- what a fragment's records count for ---- */
 
 /*
- * In the slot before the fragment's first. Of a loop: what each turn counts for. It stays for the next chunks of the same thread, and so do the registers of the fragment's slots, since
- * other fragments that this thread runs have others.
+ * In the slot before the fragment's first: what an execution counts for; for a loop, each iteration. It stays for the
+ * next chunks of the same thread, and so do the registers of the fragment's slots, since the other fragments of this
+ * thread have other slots.
  */
 struct head {
 	uint16_t insns, blocks, refs, reads, writes;
 	uint8_t is_loop, unused;
 	uint8_t epoch; /* as of a slot: of the last chunk in which the fragment ran */
 	uint8_t
-	    generation; /* where a slot has its register, which no generation is: a value's slot may have been here for another thread */
+	    generation; /* in place of a slot's register, with a value that is no generation: the slot may have held a value for another thread */
 };
 
 _Static_assert(offsetof(struct head, epoch) == offsetof(struct tw_value_slot, epoch), "whichever it is, it is old");
@@ -86,8 +88,8 @@ static void add_sums(struct tw_record_sums *to, const struct tw_lane_sums *sums)
 }
 
 /*
- * The fragment of this head, with n slots behind it, may run for the first time in this chunk. Returns 0 if it has no head: it is to be taken in full. What comes in no records may have
- * started its slots.
+ * The fragment of this head, followed by n slots, may run for the first time in this chunk. Returns 0 if it has no
+ * head: take it in full. Executions outside records may have started its slots.
  */
 static __attribute__((noinline)) int start_again(struct tw_encoder *e, struct head *head, struct tw_value_slot *s, uint32_t n)
 {

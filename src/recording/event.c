@@ -4,7 +4,7 @@
 #include <string.h>
 #include <trackway/event.h>
 
-/* What a payload must have: its struct, and after it perhaps a text that ends with NUL. */
+/* Required contents of a payload: its struct, and possibly a NUL-terminated text after it. */
 static const struct {
 	uint32_t bytes;
 	uint32_t text; /* 1: a text follows */

@@ -1,4 +1,4 @@
-/* How the command line and the header call formats, sinks, what is followed, and what the engine counts. */
+/* Names of formats, sinks, follow modes and engine counters on the command line and in the header. */
 #include "recording/recording.h"
 
 #include <string.h>

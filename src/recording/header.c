@@ -183,7 +183,7 @@ static void print_check(char to[CHECK_BYTES + 1], const char *text, size_t n)
 
 #define FRESH_FILE TW_HEADER_FILE ".new"
 
-/* Overwrites in place and cuts to length, so that blocks set aside by tw_header_reserve serve on a full disk. */
+/* Overwrites in place and truncates, so that blocks reserved by tw_header_reserve help on a full disk. */
 static int write_file(int dir_fd, const char *text, size_t n)
 {
 	int fd = openat(dir_fd, FRESH_FILE, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -234,7 +234,7 @@ static char escaped(const char *s)
 	return (char)strtoul(digits, NULL, 16);
 }
 
-/* Undoes \xNN in place. TW_ERR_DAMAGED: a byte that would be written so stands for itself, as where a line's end has become a tab. */
+/* Undoes \xNN in place. TW_ERR_DAMAGED: a byte that must be escaped stands for itself, as when a line's end has become a tab. */
 static int unescape(char *s)
 {
 	char *out = s;
@@ -385,7 +385,7 @@ static int parse_first_line(const char *text, const char *path, struct tw_record
 	return TW_OK;
 }
 
-/* Checks the checksum line, which is the last, and cuts it off. Each of its bytes counts. */
+/* Checks the checksum line, the last one, and cuts it off. Each of its bytes counts. */
 static int verify_text(char *text, size_t n, const char *path)
 {
 	char check[CHECK_BYTES + 1];
@@ -413,7 +413,7 @@ static int parse_lines(char *text, const char *path, struct tw_recording_info *i
 	return TW_OK;
 }
 
-/* What no line was about: texts are empty, and so is the list of arguments. */
+/* Fills in what no line provided: texts are empty, and so is the list of arguments. */
 static int fill_absent(struct tw_recording_info *info)
 {
 	for (int i = 0; i < N_FIELDS; i++) {

@@ -7,7 +7,7 @@
 #include <zstd.h>
 
 enum {
-	SHARE = 256,       /* of a chunk's bytes that each of its lists may take; all three are 1.2 % */
+	SHARE = 256,       /* fraction of a chunk's bytes for each of its lists; all three are 1.2 % */
 	LEAST_BYTES = 64,  /* a list of ten ranges or so */
 	MOST_BYTES = 8192, /* what a query reads of each chunk */
 	SHARE_OF_ALL = 50,
@@ -24,7 +24,7 @@ struct tw_index {
 	size_t n;          /* entries */
 };
 
-/* In the file: a count, so many of these, then their lists one after another. */
+/* In the file: a count, that many of these, then their lists one after another. */
 struct file_entry {
 	uint32_t thread, sequence;
 	uint64_t check; /* xxh64 of the checksums of the chunk's sections */
@@ -43,7 +43,7 @@ static uint8_t *put_number(uint8_t *to, uint64_t v)
 	return to;
 }
 
-/* The next number; at the end of the list what is there of it. */
+/* The next number; at the end of the list as much of it as there is. */
 static uint64_t take_number(const uint8_t **at, const uint8_t *end)
 {
 	uint64_t v = 0;
@@ -67,7 +67,7 @@ static int take_lines(const uint8_t **at, const uint8_t *end, uint64_t *behind, 
 	return 1;
 }
 
-/* Ranges with less than `gap` lines in between as one. Returns the bytes they take, or more than `most` if they take more. */
+/* Encodes ranges, joining those with less than `gap` lines in between. Returns their bytes, or more than `most` if they take more. */
 static size_t code_lines(const struct tw_lines *lines, size_t n, uint64_t gap, size_t most, uint8_t *to)
 {
 	uint8_t *at = to;
@@ -327,7 +327,7 @@ static int append_lists(const struct tw_index *x, struct tw_bytes *to)
 	return error;
 }
 
-/* Makes each list half as long, where it is not as short as can be. Returns how many became shorter, or an error. */
+/* Halves each list, unless it is minimal. Returns how many became shorter, or an error. */
 static int coarsen_all(struct tw_index *x)
 {
 	int shorter = 0;

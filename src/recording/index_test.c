@@ -1,4 +1,4 @@
-/* Lists of an index say too much where they have to be short, never too little; and what was written is read again. */
+/* Lists of an index contain too much where they must be short, never too little; and what was written is read back. */
 #include "recording/index.h"
 #include "made_recording.h"
 
@@ -31,7 +31,7 @@ static int has_line(const struct tw_index_entry *e, uint64_t line)
 	return tw_index_may_have(e, TW_INDEX_READ, line << TW_LINE_SHIFT, (line << TW_LINE_SHIFT) + 63);
 }
 
-/* How many lines the list has that it need not have; -1: one is missing. */
+/* Number of unnecessary lines in the list; -1: one is missing. */
 static long surplus(const struct tw_index_entry *e, const struct tw_lines *lines)
 {
 	long n = 0;

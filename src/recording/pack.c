@@ -1,6 +1,7 @@
 /*
- * Chunks encoded and compressed. What a part of a section comes to is compressed as soon as it fills a frame, while it is in the processor's cache: a chunk of a
- * program that writes fast comes to tens of megabytes, and memory not touched before is what costs most.
+ * Encoding and compressing chunks. The output for a part of a section is compressed as soon as it fills a frame,
+ * while it is in the processor's cache: a chunk of a program that writes fast reaches tens of megabytes, and memory
+ * that was not touched before is the most expensive.
  */
 #define ZSTD_STATIC_LINKING_ONLY /* of ZSTD_c_literalCompressionMode */
 #include "recording/recording.h"
@@ -12,15 +13,17 @@
 #include <zstd.h>
 
 /*
- * A part of a section is compressed in frames of so many bytes or somewhat more, at this level, before its end is known. One that hardly became smaller may still repeat itself at a distance, as what
- * a loop over a table writes each time: after some such frames in a row, they are long, and such repetitions are looked for; after one that had none, not for a while. (Not at once: for short programs
- * memory not touched before costs more than what is saved.)
+ * A part of a section is compressed in frames of at least this many bytes, at this level, before its end is known. A
+ * part that hardly became smaller may still repeat itself at a distance, like what a loop over a table writes each
+ * time: after some such frames in a row, frames are long, and such repetitions are searched; after one without any,
+ * not for a while. (Not at once: for short programs untouched memory costs more than this saves.)
  */
 enum { FRAME_BYTES = 1 << 20, FRAME_LEVEL = 1, LONG_FRAME_BYTES = 8 << 20, IN_A_ROW = 8, NOT_AGAIN = 64 };
 
 /*
- * How a frame is compressed: as its level says; with a look for what was there megabytes before; or quickly, with few looks for what was there before, but single bytes in as few bits as they take. Most of
- * bzip2's values are as small so, in half the time: what part is like that is found out by trying both ways.
+ * How a frame is compressed: as its level says; with a search for what was there megabytes before; or quickly, with
+ * little search for repetitions but with an entropy code for single bytes. Most of bzip2's values become as small in
+ * this way, in half the time: whether a part is like that is determined by trying both ways.
  */
 enum how { BY_LEVEL, FAR, QUICKLY };
 enum { QUICK_STRIDE = 32, TRIED_FIRST = 3, TRIED_AGAIN = 16, TRIED_BYTES = FRAME_BYTES / 16 };
@@ -100,7 +103,7 @@ int tw_compress(ZSTD_CCtx *zstd, struct tw_bytes *to, const void *bytes, size_t 
 	return add_frame(zstd, to, bytes, n, level, BY_LEVEL);
 }
 
-/* Compresses the bytes both ways, and decides for one. What the level says is kept. */
+/* Compresses the bytes both ways, and chooses one. The result at the normal level is kept. */
 static int try_both(ZSTD_CCtx *zstd, struct framed *f, const struct tw_bytes *b)
 {
 	const size_t before = f->frames.n;
@@ -226,7 +229,7 @@ static int has_frames(const struct tw_packer *p, enum tw_part first, unsigned n)
 	return held != 0;
 }
 
-/* What is stored of a section goes on with these bytes, which stay where they are. */
+/* What is stored of a section continues with these bytes, which stay in place. */
 static void put_piece(struct tw_packer *p, int stream, const struct tw_bytes *b)
 {
 	if (!b->n)
@@ -236,7 +239,7 @@ static void put_piece(struct tw_packer *p, int stream, const struct tw_bytes *b)
 	XXH64_update(p->check, b->at, b->n);
 }
 
-/* A section of several parts none of which has filled a frame is one. */
+/* A section of several parts none of which has filled a frame becomes one frame. */
 static int store_whole(struct tw_packer *p, int stream, int level)
 {
 	struct tw_bytes *to = &p->stored[stream];
@@ -249,7 +252,7 @@ static int store_whole(struct tw_packer *p, int stream, int level)
 	return error;
 }
 
-/* The others, and what is one part: a frame of the lengths of their parts, if there are several, and the parts' frames. */
+/* The others, and single parts: a frame with the lengths of their parts, if there are several, and the parts' frames. */
 static int store_framed(struct tw_packer *p, int stream, enum tw_part first, unsigned n, int level)
 {
 	struct tw_bytes *lengths = &p->stored[stream];

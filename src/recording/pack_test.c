@@ -76,7 +76,7 @@ static void never_repeats(struct tw_packer *p)
 	CHECK(unpacked(pack(p)) < ALL + ALL / 100);
 }
 
-/* Bytes of four bits each; a part in 40 was there a kilobyte before, if `some`, else nearly all. */
+/* Bytes of four bits each; one part in 40 repeats after a kilobyte, if `some`, otherwise nearly all. */
 static void fill_dense(int some)
 {
 	uint64_t x = 1;
@@ -98,7 +98,7 @@ static size_t by_level(void)
 	return n;
 }
 
-/* What gains little from what was there before is compressed without it, until that changes. */
+/* Data that gains little from repetitions is compressed without searching, until that changes. */
 static void dense(struct tw_packer *p)
 {
 	size_t n;

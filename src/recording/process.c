@@ -75,7 +75,7 @@ static const struct tw_executed *executed_before(const struct tw_processes *p, c
 	return NULL;
 }
 
-/* The first thread that comes later under this number of a process and has another program: of an execve, or of another process. */
+/* The first later thread with this process number and another program: after an execve, or of another process. */
 static uint32_t next_begun(const struct tw_processes *p, uint32_t pid, uint32_t thread)
 {
 	uint32_t next = UINT32_MAX;
@@ -149,8 +149,9 @@ static struct tw_process *find_child(struct tw_processes *p, const struct tw_fil
 }
 
 /*
- * The process that the note is of: where there are namespaces several may have one number at a time, and only their parents and what they have said tell them apart. One whose parent has died has
- * another parent than it began with.
+ * The process that the note is about: with namespaces several may have one number at a time, distinguished only by
+ * their parents and what they have reported. After its parent's death a process has another parent than it started
+ * with.
  */
 static struct tw_process *find_meant(struct tw_processes *p, const struct tw_file_note *note)
 {
@@ -159,7 +160,10 @@ static struct tw_process *find_meant(struct tw_processes *p, const struct tw_fil
 	return q ? q : tw_processes_find(p, note->pid, UINT32_MAX);
 }
 
-/* Who names a parent tells the end of the first process of a namespace, too, by a number that only this parent knows. Recordings of before name none. */
+/*
+ * A note that names a parent can also report the end of a namespace's first process, by a number that only this
+ * parent knows. Older recordings name none.
+ */
 static void apply(struct tw_processes *p, const struct tw_file_note *note, const char ***words)
 {
 	int starts = note->kind == TW_NOTE_START || note->kind == TW_NOTE_UNFOLLOWED;

@@ -88,7 +88,10 @@ static void test_family(void)
 	free_all(&p, note, n);
 }
 
-/* Two first processes of namespaces at a time: what is said of them is told apart by their parents, and a parent's number for one is nobody's. */
+/*
+ * Two first processes of namespaces at a time: notes about them are distinguished by their parents, and a parent's
+ * number for one is not a process number here.
+ */
 static void test_same_number(void)
 {
 	struct tw_processes p = {0};

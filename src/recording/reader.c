@@ -1,6 +1,7 @@
 /*
- * The reader. Opening scans the headers of all blocks and chunks; what they frame is read, checked and decompressed when asked for
- * (chunks) or at once (descriptors and modules). Where a header is damaged the scan goes on at the next one that is whole.
+ * The reader. Opening scans the headers of all blocks and chunks; their contents are read, checked and decompressed
+ * on demand (chunks) or at once (descriptors and modules). If a header is damaged the scan continues at the next
+ * whole one.
  */
 #include "recording/reader_state.h"
 #include "recording/value_map.h"
@@ -19,7 +20,7 @@ static void count(struct tw_recording *r, int error, const char *what, uint64_t 
 		tw_reader_problem(r, error, "%llu of %llu %s", (unsigned long long)(wanted - found), (unsigned long long)wanted, what);
 }
 
-/* Of a recording that was closed it is known how much there is. Where something else is wrong already that tells why there is less. */
+/* For a closed recording the totals are known. If something else is already wrong that explains why there is less. */
 static void count_all(struct tw_recording *r)
 {
 	const struct tw_totals *t = &r->info.totals;
@@ -74,7 +75,7 @@ static int open_directory(struct tw_recording *r, const char *dir)
 	return r->dir_fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", dir, strerror(errno)) : TW_OK;
 }
 
-/* Why a recording that nobody has closed is incomplete: who writes one has its directory locked. */
+/* Why a recording that nobody has closed is incomplete: a writer has its directory locked. */
 static int say_why_open(struct tw_recording *r)
 {
 	const char *why = "the recorder was killed";

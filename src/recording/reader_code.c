@@ -99,7 +99,10 @@ static int add_budget_end(struct tw_recording *r, const uint8_t *bytes, uint64_t
 	return TW_OK;
 }
 
-/* Those that nothing ran are in the list of descriptors no more. A chunk finds them as before, though none of a whole recording asks for them. */
+/*
+ * Removes idle fragments from the list of descriptors. Lookups by number still find them, although no chunk of an
+ * intact recording needs them.
+ */
 static int drop_idle(struct tw_recording *r, const uint32_t *numbers, uint64_t n, uint64_t offset)
 {
 	const struct tw_descriptor **items = (const struct tw_descriptor **)r->descriptors.items;

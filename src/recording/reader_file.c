@@ -95,7 +95,7 @@ uint64_t tw_reader_next_header(const struct tw_reader_file *f, uint64_t at, uint
 	return f->n;
 }
 
-/* What a chunk takes comes in pages of this size: page faults were a tenth of the time of replay. What is not touched costs nothing. */
+/* Memory for chunks is allocated in pages of this size: page faults were a tenth of the time of replay. Untouched parts cost nothing. */
 enum { HUGE = 1 << 21 };
 
 int tw_reader_room(struct tw_bytes *to, uint64_t n, uint64_t most)

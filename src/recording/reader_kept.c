@@ -1,5 +1,6 @@
 /*
- * Chunks of a recording that is in memory only: their streams as they came, one after the other in large pieces of memory; and when that is used up, compressed, in a file without a name.
+ * Chunks of a recording that is in memory only: their streams as they came, one after another in large blocks of
+ * memory; and when that is used up, compressed, in an unnamed file.
  */
 #include "base/array.h"
 #include "recording/reader_state.h"
@@ -11,7 +12,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-/* What of a chunk's bytes lies where; behind them some can be read, too. */
+/* Layout of a chunk's bytes; some bytes after them can be read, too. */
 enum { MARGIN = 64 };
 
 static size_t bytes_of(const struct tw_chunk *c)

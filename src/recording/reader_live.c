@@ -1,4 +1,4 @@
-/* A recording of a program that runs, in memory only: what the parts of the reader make of files, out of what has just come. */
+/* A recording of a running program, in memory only: like what the parts of the reader make from files, but from what has just arrived. */
 #include "recording/reader_state.h"
 #include "recording/value_map.h"
 
@@ -20,7 +20,7 @@ int tw_recording_live(const struct tw_recording_info *info, struct tw_recording 
 	return TW_OK;
 }
 
-/* Notes do not stand in order, so that processes are made anew of all of them. */
+/* Notes are not in order, so processes are rebuilt from all of them. */
 static int build_processes(struct tw_recording *r)
 {
 	struct tw_processes all = {0};

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-/* What is read at a time, and room for one frame as the recorder makes them. One that is larger makes the window grow. */
+/* Size of a read, with room for one frame as the recorder makes them. A larger frame makes the window grow. */
 enum { WINDOW = 1 << 20 };
 
 int tw_reader_window_init(struct tw_reader_window *w)
@@ -37,7 +37,7 @@ struct unpacking {
 	struct tw_bytes *to;
 };
 
-/* More of the section in the window, which grows if nothing in it has been used. There must be more. */
+/* Reads more of the section into the window, which grows if nothing in it has been used. There must be more. */
 static int read_more(struct unpacking *u)
 {
 	struct tw_bytes *b = &u->w->bytes;
@@ -75,7 +75,7 @@ static int unpack_frames(struct unpacking *u)
 	return TW_OK;
 }
 
-/* What is wrong with the section counts first as its checksum, so all of it is read. */
+/* An error in a section is first of all an error of its checksum, so all of it is read. */
 static int check_rest(struct unpacking *u, int error)
 {
 	int failed = TW_OK;

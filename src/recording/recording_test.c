@@ -215,7 +215,7 @@ struct long_chunk {
 	uint8_t e[LONG_PIECES * LONG_EVENTS];
 };
 
-/* Nothing in it can be predicted. The values are no execution's, so they come in the last piece. */
+/* Nothing in it can be predicted. The values belong to no execution, so they come in the last piece. */
 static struct long_chunk *make_long(void)
 {
 	struct long_chunk *k = malloc(sizeof *k);
@@ -367,7 +367,7 @@ static void truncated(void)
 	truncated_at(8, 0);
 }
 
-/* Fragments that nothing ran are in no list; which is said by a block that may be damaged, or be cut off. */
+/* Idle fragments are in no list; the block that lists them may be damaged, or cut off. */
 static void idle(void)
 {
 	const uint32_t numbers[] = {16, 5 << 16 | 16}, wrong[] = {5 << 16 | 17, 16};
@@ -406,7 +406,7 @@ static void damaged_code(void)
 	tw_recording_close(r);
 }
 
-/* Every single flipped byte of a small file is noticed or harmless; none makes the reader fall. */
+/* Every single flipped byte of a small file is detected or harmless; none crashes the reader. */
 static void any_byte(const char *path)
 {
 	struct stat st;
@@ -427,7 +427,10 @@ static void any_byte(const char *path)
 
 /* ---- page faults ---- */
 
-/* A recorder opens what it has written to keep names. Its heap has room then that was never touched, and that is not to be cleared: it comes first here. */
+/*
+ * A recorder opens what it has written to keep names. Its heap then has room that was never touched, and must not be
+ * cleared: this test comes first for that reason.
+ */
 static void opening_touches_little(void)
 {
 	enum { ROOM = 8 << 20, MOST = 200 };

@@ -47,7 +47,10 @@ static int compress(struct repacker *p, struct tw_bytes *to)
 	return TW_OK;
 }
 
-/* Packs `n` stored bytes, of which *check is the checksum, anew. They stay as they are, in *to, if they are damaged, or would become more where they are to be few. */
+/*
+ * Recompresses `n` stored bytes, with checksum *check. They stay as they are, in *to, if they are damaged, or would
+ * grow although they are to be small.
+ */
 static int repack(struct repacker *p, const uint8_t *stored, uint64_t n, uint64_t *check, uint64_t raw, struct tw_bytes *to)
 {
 	int error = tw_reader_unpack(p->unpacks, stored, n, *check, raw, &p->raw);

@@ -1,4 +1,7 @@
-/* The transform: whatever goes in comes out, in one piece or in many, by machine code, step by step or by the walk; and no damage makes the decoder fall. */
+/*
+ * The transform: whatever goes in comes out, in one piece or in many, by machine code, step by step or by the walk;
+ * and no damage crashes the decoder.
+ */
 #include "recording/transform.h"
 #include "base/channel.h"
 #include "recording/encode_code.h"
@@ -115,7 +118,7 @@ static uint64_t narrow_value(unsigned fragment, unsigned k)
 	return at[fragment][k] += any() % 60000 - 30000;
 }
 
-/* For a while differences of so many bytes, or a stride, or the same again. */
+/* For a while differences of a fixed number of bytes, or a stride, or repetitions. */
 static uint64_t moody_value(unsigned fragment, unsigned k)
 {
 	static struct {
@@ -261,7 +264,7 @@ static void expect(struct tw_records *expected, uint16_t tag, unsigned n, uint64
 	}
 }
 
-/* Takes records up to `to`; behind there is nothing. *r has what all so far counted for. */
+/* Takes records up to `to`, after which there is nothing. *r has the totals so far. */
 static void take_records(struct tw_encoder *encoder, const uint8_t *from, const uint8_t *to, struct tw_records *r)
 {
 	uint32_t upper;
@@ -295,8 +298,8 @@ static struct tw_chunk stream_at(size_t i, size_t m_at, size_t e_at, uint32_t *u
 }
 
 /*
- * The same chunk in records, each tenth of which is given as streams, as events are. What does not fit together is never in records. The encoder may know fragments' records from an earlier chunk of
- * the same thread.
+ * The same chunk in records, a tenth of which are given as streams, like events. Invalid data never comes in records.
+ * The encoder may know fragments' records from an earlier chunk of the same thread.
  */
 static void same_by_records(struct tw_encoder *encoder, const struct sections *coded)
 {
@@ -390,7 +393,7 @@ static void irregular(struct tw_encoder *encoder)
 	CHECK(round_trip(encoder) < chunk.n_m * 2 + chunk.n_m / 255 + N_TAGS / 255 + 200 + TW_LITERAL_PADDING);
 }
 
-/* Values that have become regular are literals for some time only, however many came before that were not. */
+/* Values that have become regular are literals only for a limited time, however many irregular ones came before. */
 static void regular_again(struct tw_encoder *encoder)
 {
 	begin();
@@ -569,7 +572,7 @@ static void damage(struct tw_encoder *encoder)
 	release(&coded);
 }
 
-/* Many chunks with one encoder: what it keeps between them must not show, also when its count of chunks has turned over. */
+/* Many chunks with one encoder: its retained state must have no effect, also when its count of chunks has wrapped around. */
 static void turned_over(struct tw_encoder *encoder)
 {
 	begin();
@@ -636,7 +639,10 @@ static void many_fragments_run(void)
 	map = all;
 }
 
-/* Fragments of one program, and values of another's that had their slots in an earlier chunk: none of these is taken for what a record counts for. */
+/*
+ * Fragments of one program, and values of another's that had their slots in an earlier chunk: none of these is taken
+ * for a record's counts.
+ */
 static void slots_of_two_programs(void)
 {
 	enum { N = 200 };

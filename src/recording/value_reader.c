@@ -51,7 +51,7 @@ static inline uint64_t take_literal(struct tw_value_reader *r, const struct tw_v
 	return tw_literal_base(&r->p, s, kind) + tw_literal_cut(literal, tw_literal_bytes(kind));
 }
 
-/* So many values come as predicted: as many of them as there are literals for, whatever they take, make `run`. */
+/* This many values are predicted: `run` becomes as many of them as there are literals for, whatever these take. */
 static void set_run(struct tw_value_reader *r, int64_t run)
 {
 	size_t left = (size_t)(r->literals.end - r->literals.at);

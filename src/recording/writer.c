@@ -43,11 +43,11 @@ static int open_directory(struct tw_writer *w, const char *dir)
 	w->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->dir_fd < 0)
 		return tw_fail(TW_ERR_SYSTEM, "the directory: %s", strerror(errno));
-	flock(w->dir_fd, LOCK_EX); /* who reads it sees that it is being written; where there are no locks that is not known */
+	flock(w->dir_fd, LOCK_EX); /* readers detect the lock; without lock support that is not known */
 	return TW_OK;
 }
 
-/* Where all descriptors are in use, another thread may have opened one for a moment (/proc, a file that is named): it is waited for. */
+/* If all descriptors are in use, another thread may have opened one briefly (/proc, a file that is named): waits for that. */
 static int open_append(const struct tw_writer *w, const char *name, int *fd)
 {
 	enum { TRIES = 2000 }; /* two seconds: that thread may have to wait for a processor */
@@ -61,7 +61,7 @@ static int open_append(const struct tw_writer *w, const char *name, int *fd)
 	return *fd < 0 ? tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno)) : TW_OK;
 }
 
-/* Appends whole or not at all: what a failure left is cut off again. */
+/* Appends completely or not at all: what a failure left is truncated. */
 static int append(int fd, struct iovec *iov, int n, const char *name)
 {
 	struct stat st;
@@ -122,7 +122,7 @@ int tw_writer_create(const char *dir, const struct tw_recording_info *info, stru
 		error = tw_header_write(w->dir_fd, &w->info);
 	if (!error)
 		error = tw_header_reserve(w->dir_fd);
-	if (!error && info->format != TW_FORMAT_NONE) /* each file takes its time; with nothing recorded there is nothing to go into it */
+	if (!error && info->format != TW_FORMAT_NONE) /* each file takes time; if nothing is recorded it would stay empty */
 		error = open_append(w, TW_CODE_FILE, &w->code_fd);
 	if (error) {
 		free_writer(w);
@@ -313,7 +313,7 @@ static int cut_code(const struct tw_writer *w, const struct tw_recording *r)
 
 static int mark_started(struct tw_writer *w, uint32_t serial);
 
-/* Behind its last chunk that is whole. A file without a chunk begins anew. */
+/* After its last whole chunk. A file without a chunk is restarted. */
 static int cut_thread(struct tw_writer *w, const struct tw_recording *r, size_t i)
 {
 	const struct tw_reader_thread *t = tw_reader_thread(r, i);

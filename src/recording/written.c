@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 1 << 20 }; /* of what longer recordings have read what is wanted again: that takes little of their time */
+enum { MOST_BYTES = 1 << 20 }; /* for longer recordings reading again takes little of their time */
 
 void tw_written_begin(struct tw_written *w, const struct tw_recording_info *info, int dir_fd)
 {

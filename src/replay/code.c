@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Code from the start of the area, what stretches point to from its middle on, and in its last part stretches, side by side. */
+/* Code from the start of the area, data that stretches refer to from its middle, and stretches in its last part, side by side. */
 enum { AREA_BYTES = 1 << 29, DATA_AT = AREA_BYTES / 2 };
 enum { STRETCHES_AT = AREA_BYTES - TW_KEPT_STRETCHES * sizeof(struct tw_stretch) };
 
@@ -26,8 +26,10 @@ struct tw_code {
 
 static const uint8_t saved[] = {AS_RBX, AS_RBP, AS_R12, AS_R13, AS_R14, AS_R15};
 
-/* Where the batch is full to, what was added up, how many values come as predicted, and the literals: in registers while code runs, but not in functions
- * it calls. */
+/*
+ * The end of the batch, the sums, the number of predicted values, and the literals: in registers while code runs, but
+ * not in functions it calls.
+ */
 static void emit_load_batch(struct as *a, const struct tw_compile_place *place)
 {
 	as_load(a, CODE_ADDR, WALK(addr));
@@ -104,7 +106,7 @@ static void emit_helper(struct as *a, const struct tw_compile_place *place)
 
 /* ---- values that are coded ---- */
 
-/* What may hold registers of the program, and CODE_STRETCH: an odd number of registers, so that the stack is aligned in what is called. */
+/* Registers that may hold registers of the program, and CODE_STRETCH: an odd number, so that the stack is aligned in called functions. */
 static const uint8_t kept[] = {AS_RCX, AS_RDX, AS_RSI, AS_R8, AS_R9, AS_R10, CODE_STRETCH};
 
 static uint64_t other_way(struct tw_walk *w, uint32_t slot)
@@ -112,7 +114,7 @@ static uint64_t other_way(struct tw_walk *w, uint32_t slot)
 	return w->other_way(w, slot);
 }
 
-/* Calls a function of the reader with its first argument and rsi as it is; goes out where the section makes no sense. */
+/* Calls a function of the reader with its first argument and rsi unchanged; exits if the section is not valid. */
 static void emit_reader_call(struct as *a, const struct tw_compile_place *place, uintptr_t function, int is_walks)
 {
 	uint8_t *failed;

@@ -1,4 +1,4 @@
-/* Random fragments, run as machine code and step by step, with values as they are and coded: the same comes out. */
+/* Random fragments, run as machine code and step by step, with plain and encoded values: the results are the same. */
 #include "chunk.h"
 #include "recording/recording.h"
 #include "recording/transform.h"
@@ -227,7 +227,7 @@ static int walk_twice(struct tw_programs *p, const struct made_chunk *k, struct 
 
 /* ---- what is counted ---- */
 
-/* What a chunk's executions come to whatever their order, and the lines that each period touched. */
+/* What a chunk's executions amount to in any order, and the lines that each period touched. */
 struct touched {
 	uint64_t period, line;
 };
@@ -280,7 +280,7 @@ static void tally_block(struct tally *t, const struct tw_block_run *run, uint64_
 	t->insns += times * run->n_insns;
 }
 
-/* What a batch lists: a reference is of the period in which its block begins. */
+/* What a batch lists: a reference belongs to the period in which its block starts. */
 static uint64_t tally_listed(struct tally *t, const struct tw_batch *b)
 {
 	const struct tw_block_run *blocks = tw_batch_blocks(b);
@@ -363,7 +363,7 @@ static struct tw_programs *programs_of(struct tw_descriptor *const *d, const str
 	return p;
 }
 
-/* Code that works out some addresses only: the same comes out but for the others. */
+/* Code that computes only some addresses: the results are the same except for the others. */
 static void compare_addresses(struct tw_descriptor *const *d, const struct tw_value_map *map, const struct made_chunk *k,
                               struct section section, enum tw_addresses addresses)
 {
@@ -376,7 +376,7 @@ static void compare_addresses(struct tw_descriptor *const *d, const struct tw_va
 	tw_programs_free(some);
 }
 
-/* What is only counted is good if it can be walked, and its header tells what a walk has found. */
+/* A chunk that is only counted is good if it can be walked, and its header says what a walk has found. */
 static void compare_counted(struct tw_descriptor *const *d, const struct tw_value_map *map, const struct made_chunk *k,
                             struct section section, const struct result *found, const struct tw_walk_counts *counts, int error)
 {

@@ -8,7 +8,7 @@
 
 /* ---- registers ---- */
 
-/* Writes what memory does not have of the slots in register h, which is not what it was afterwards if `ends`. */
+/* Writes the slots in register h that memory does not have; h is no longer valid afterwards if `ends`. */
 static void write_back(struct compiler *c, unsigned h, int ends)
 {
 	int32_t now = 0;
@@ -42,7 +42,7 @@ static int is_held(const struct compiler *c, unsigned h)
 	return 0;
 }
 
-/* A register of the pool for something new: one that holds nothing, or the one used least lately. */
+/* A register of the pool for something new: a free one, or the one used least recently. */
 static unsigned take(struct compiler *c)
 {
 	unsigned best = TW_NOWHERE;
@@ -63,7 +63,7 @@ static unsigned take(struct compiler *c)
 	return best;
 }
 
-/* The slot in a register plus a constant. It stays there till the pins are taken away. */
+/* The slot in a register plus a constant. It stays there until the pins are removed. */
 static struct place get(struct compiler *c, unsigned slot)
 {
 	struct place *p = &c->slot[slot];
@@ -488,7 +488,7 @@ static int is_static(const struct compiler *c)
 	return s->kind == TW_STEP_END;
 }
 
-/* One look will do: executions that write so many addresses to each stretch come to the end of both no later than TW_CODE_STRETCHES. */
+/* One check suffices: executions that write this many addresses to each stretch reach the end of both no later than TW_CODE_STRETCHES. */
 static void if_full(struct compiler *c, const uint8_t *to)
 {
 	if (tw_addresses_count(c->at->addresses)) {
@@ -549,7 +549,7 @@ static int compile_plain(struct compiler *c)
 	return 1;
 }
 
-/* A count, in rax, of more executions than the chunk has instructions for is the walk's to refuse. */
+/* The walk must refuse a count, in rax, of more executions than the chunk has instructions for. */
 static void check_count(struct compiler *c)
 {
 	const uint8_t *back = c->at->values ? c->at->back_taken : c->at->back;
@@ -566,7 +566,7 @@ static void check_count(struct compiler *c)
 	as_jump_if(&c->a, AS_ABOVE, back);
 }
 
-/* w->left counts down; where the batch is full in between, the code is entered again with what is left. */
+/* w->left counts down; if the batch becomes full in between, the code is entered again with the rest. */
 static int compile_loop(struct compiler *c)
 {
 	as_load(&c->a, AS_RAX, WALK(left));

@@ -30,7 +30,7 @@ static void take_odd(struct compiler *c, uint8_t reg, const struct tw_ref_shape 
 	as_pop(&c->a, AS_RCX);
 }
 
-/* Where there is no more room for more the code is left as soon as it looks. */
+/* When there is no more room the code exits at its next check. */
 void tw_compile_take_odd(struct as *a)
 {
 	as_push(a, AS_RDX);
@@ -69,7 +69,7 @@ static void mark_line(struct compiler *c, uint8_t reg)
 	as_store8(&c->a, line, 1);
 }
 
-/* Jumps from an aligned address over what takes the others, or takes them elsewhere. */
+/* Jumps over the code for unaligned addresses if the address is aligned, or to that code if not. */
 static void look(struct compiler *c, uint8_t reg, const struct tw_ref_shape *shape)
 {
 	as_test8(&c->a, reg, (uint8_t)(shape->size - 1));

@@ -1,7 +1,7 @@
 /*
- * Masked accesses to lanes that lie side by side, which libraries for strings and memory are full of. Nearly always some first lanes are active, and few: how
- * many is not predicted, so QUICK_LANES addresses are written in any case, and count as far as they are references. Each number has a stretch of its own. Other
- * masks are done by the walk.
+ * Masked accesses to adjacent lanes, which are frequent in string and memory libraries. Nearly always the first few
+ * lanes are active: how many is not predicted, so QUICK_LANES addresses are written in any case, and count as far as
+ * they are references. Each number has a stretch of its own. The walk handles other masks.
  */
 #include "replay/compile_lanes.h"
 
@@ -50,7 +50,7 @@ static void first_address(struct compiler *c, const struct tw_op *op)
 	tw_compile_segment(c, AS_RCX, op);
 }
 
-/* How many lanes are active, to rdx; elsewhere if these are not the first few. */
+/* Number of active lanes, to rdx; jumps elsewhere if these are not the first few. */
 static void count_lanes(struct compiler *c, const struct tw_op *op, struct tw_lanes *l)
 {
 	as_load(&c->a, AS_RAX, tw_value_memory(c, op->mask_value));

@@ -1,7 +1,9 @@
 /*
- * Code, shared by all programs, for a value that is not as predicted, or not in the way that was expected: what tw_value_reader_miss and tw_value_reader_hit
- * do, without a branch on the code or the way, as these are not predicted. The value is the sum of a difference and of what that is to, each by tables of
- * masks: a literal (cut from no bytes where there is none), the slot's step, or what followed its last value; to the last value of the slot or of the register.
+ * Code, shared by all programs, for a value that is mispredicted, or predicted in an unexpected mode: does what
+ * tw_value_reader_miss and tw_value_reader_hit do, without a branch on the code or the mode, since these are
+ * unpredictable. The value is the sum of a difference and its base, both selected by tables of masks. The difference
+ * is a literal (cut from no bytes if there is none), the slot's step, or the successor of its last value; the base is
+ * the last value of the slot or of the register.
  */
 #include "recording/predictor_code.h"
 #include "replay/compile_miss.h"
@@ -38,7 +40,7 @@ static void go_on(struct as *a, const uint8_t *to)
 	as_jump(a, to);
 }
 
-/* The value by KIND, to VALUE, as a difference to what it is based on. `follows`, and OTHER: what followed the slot's last value before. */
+/* The value by KIND, to VALUE, as a difference to its base. `follows`, and OTHER: the successor of the slot's last value. */
 static void difference(struct as *a, struct as_mem follows)
 {
 	as_load(a, VALUE, as_at(CODE_LITERALS, 0));
@@ -99,7 +101,7 @@ static void work_out(struct as *a, int predicted)
 	learn(a);
 }
 
-/* The next run to CODE_RUN, the next code to KIND; to the jumps of `slow` where that is not as it mostly is. */
+/* The next run to CODE_RUN, the next code to KIND; jumps to `slow` in unusual cases. */
 static void take_code(struct as *a, uint8_t *slow[])
 {
 	as_load(a, AS_RAX, WALK(values.more));
@@ -127,7 +129,7 @@ static void take_code(struct as *a, uint8_t *slow[])
 	as_store(a, WALK(values.runs.at), OTHER);
 }
 
-/* The way or kind of literal that the code in KIND says, to KIND; the slot's way, where it lasts. */
+/* The mode or kind of literal for the code in KIND, to KIND; sets the slot's mode, if lasting. */
 static void take_kind(struct as *a)
 {
 	as_load8(a, AS_RAX, TW_SLOT_AT(SLOT, way));

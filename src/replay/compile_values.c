@@ -1,6 +1,6 @@
 /*
- * Values that are coded, worked out where they are used (recording/predictor.h says how). What is as expected stands in line. Slots that were found, time and
- * again, to be predicted in other ways than expected are *open*: there all literals are one way.
+ * Encoded values, computed where they are used (recording/predictor.h says how). The expected case is inline. Slots
+ * that were repeatedly predicted in unexpected modes are *open*: there all literals are one mode.
  */
 #include "recording/predictor_code.h"
 #include "replay/compile_values.h"
@@ -21,7 +21,7 @@ static struct as_mem last_of_register(const struct tw_inline_value *v)
 	return tw_code_walk(offsetof(struct tw_walk, values.p.reg) + v->reg * sizeof(uint64_t));
 }
 
-/* Whether the program takes each value once, in their order, and by a plain step. */
+/* Does the program take each value once, in order, by a plain step? */
 static int in_order(const struct compiler *c)
 {
 	unsigned n = 0;
@@ -62,7 +62,7 @@ static void learn_step(struct compiler *c, const struct tw_inline_value *v)
 	as_store32(&c->a, SLOT(v, step), AS_RAX);
 }
 
-/* The value is the slot's last one and what stands in its machine register: it becomes the slot's last. */
+/* The value is the slot's last one plus the contents of its machine register: it becomes the slot's last. */
 static void add_last(struct compiler *c, const struct tw_inline_value *v)
 {
 	as_alu_mem(&c->a, AS_ADD, v->host, SLOT(v, last));
@@ -119,7 +119,7 @@ static void take_any_literal(struct compiler *c, const struct tw_inline_value *v
 	add_last(c, v);
 }
 
-/* Goes elsewhere if the value is predicted in another way than the code that follows takes it. */
+/* Jumps elsewhere if the value is predicted in another mode than the following code expects. */
 static void check_way(struct compiler *c, struct tw_inline_value *v)
 {
 	int any = v->open && v->way >= TW_LITERAL;

@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* Registers that calls keep stand on the stack of who has switched away, and above them where it goes on. */
+/* Callee-saved registers are on the stack of the coroutine that has switched away, with the return address above them. */
 __asm__(".text\n"
         ".globl tw_coroutine_switch\n"
         ".type tw_coroutine_switch, @function\n"

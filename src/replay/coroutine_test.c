@@ -1,4 +1,4 @@
-/* Two coroutines and who began them, which give control to each other: registers and floating point stay each one's own. */
+/* Two coroutines and their creator, which switch to each other: each keeps its own registers and floating-point state. */
 #include "replay/coroutine.h"
 #include "unit.h"
 

@@ -13,8 +13,9 @@
 enum { ROW = 65536, MOST_ROWS = 256 };
 
 /*
- * What one execution of a fragment counts for, and its slots. `epoch` is that of the chunk, less 1, once it has run in it; the lowest bit is set in that of fragments whose
- * references, or executions, depend on values. All zeros where there is no fragment.
+ * What one execution of a fragment counts for, and its slots. `epoch` is that of the chunk, less 1, once it has run
+ * in it; the lowest bit is set for fragments whose references, or executions, depend on values. All zeros if there is
+ * no fragment.
  */
 struct place {
 	uint16_t insns, blocks, refs, reads, writes;
@@ -26,7 +27,7 @@ _Static_assert(sizeof(struct place) == sizeof(__m128i), "it is loaded as one (la
 
 enum { DEPENDS = 1, EPOCH_STEP = 2, LAST_EPOCH = 256 - EPOCH_STEP };
 
-/* What slots are numbered by, so that there is room for flags: two of the fragment's values are of one register; the slot has no value yet. */
+/* The unit of slot numbers, which leaves room for flags: two of the fragment's values belong to one register; the slot has no value yet. */
 enum { SLOT = 16, SHARED = 1, FRESH = 2, FLAGS = SLOT - 1 };
 _Static_assert(SLOT == sizeof(struct tw_value_slot), "a slot's number is where it is");
 
@@ -83,7 +84,7 @@ static int is_shared(const struct tw_count_map *map, const struct tw_descriptor 
 	return shared != 0;
 }
 
-/* What is left as it is has no place: chunks with such fragments are not counted. */
+/* A fragment without an entry cannot be counted: chunks with such fragments are walked. */
 static void set_place(struct tw_count_map *map, const struct tw_descriptor *d)
 {
 	const struct tw_value_place values = tw_value_map_row(map->values, d->number >> 16)[d->number & 0xffff];
@@ -160,7 +161,7 @@ void tw_count_map_free(struct tw_count_map *map)
 
 /* ---- a counter ---- */
 
-/* How a value comes, by the slot's way: masks of what it is made of. */
+/* How a value is computed, by the slot's mode: masks of its components. */
 struct way {
 	uint64_t literal_mask, literal_sign, literal_bytes;
 	uint64_t step, successor; /* all ones: the difference is the slot's step; what followed before */
@@ -169,13 +170,13 @@ struct way {
 	uint64_t unused;          /* as many bytes as a line of the cache */
 };
 
-/* Tags taken at once: so many that what they count for stays below 2^32; and slots. */
+/* Tags taken at once, few enough that their sums stay below 2^32; and slots. */
 enum { TAGS = 512, SLOTS = 1024 };
 
 /* A change of the upper half is two tags. */
 enum { TAGS_AHEAD = 2 };
 
-/* An execution whose values say what it counts for: its place, and the index of its first value. */
+/* An execution whose counts depend on values: its place, and the index of its first value. */
 struct later {
 	const struct place *place;
 	size_t value;
@@ -249,7 +250,7 @@ static void clear_places(struct tw_counter *c)
 	}
 }
 
-/* All zeros, and for free(). What is large is on huge pages, as it is looked into at random. */
+/* All zeros, and for free(). Large tables are on huge pages, since they are accessed at random. */
 static void *new_table(size_t bytes)
 {
 	enum { LARGE = 4 << 20 };
@@ -304,7 +305,10 @@ static inline struct tw_value_slot *slot_of(const struct tw_counter *c, uint32_t
 	return (struct tw_value_slot *)((char *)c->slots + (number & ~(uint32_t)FLAGS));
 }
 
-/* The fragment runs for the first time in this chunk. As its slots come as the last values of their registers these are not needed yet. */
+/*
+ * The fragment runs for the first time in this chunk. Its slots are initially the last values of their registers, so
+ * these are not needed yet.
+ */
 static void start_slots(struct tw_counter *c, struct place *p)
 {
 	struct tw_value_slot *s = slot_of(c, p->first);

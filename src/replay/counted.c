@@ -23,7 +23,7 @@ static void *reserve(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* A file takes memory where it is written to, and tells where that is. */
+/* A file allocates memory where it is written to, and can report where that is. */
 static int map_lines(uint8_t *at)
 {
 	const int fd = memfd_create("lines", MFD_CLOEXEC);
@@ -121,7 +121,7 @@ static uint64_t take_bytes(uint8_t *bytes)
 	return found;
 }
 
-/* The part of the table at that place of the file; how many pages more the list has is added. */
+/* The part of the table at that place of the file; adds to the list's number of pages. */
 static int take_part(uint8_t *table, off_t at, struct tw_counted *c, size_t *n)
 {
 	const size_t before = *n;
@@ -134,7 +134,7 @@ static int take_part(uint8_t *table, off_t at, struct tw_counted *c, size_t *n)
 		if (lines)
 			pages[(*n)++] = (struct tw_touched_page){(uint64_t)i / LINES_OF_PAGE * PAGE, lines};
 	}
-	/* Not touched for a period: given back, so that the next ones need not look at it. */
+	/* Not touched for a period: released, so that later periods need not look at it. */
 	if (*n == before)
 		fallocate(c->lines_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, PAGE);
 	return 0;

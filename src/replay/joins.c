@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of glibc's descriptor of a thread, which its fs points at: where the number of the thread is (since 2.10). */
+/* In glibc's thread descriptor, to which fs points: offset of the thread's id (since 2.10). */
 enum { NUMBER_AT = 0x2d0 };
 
 void tw_joins_free(struct tw_joins *j)

@@ -76,7 +76,7 @@ static uint64_t first_time(struct ordered *o, size_t thread, size_t chunk, struc
 	return tw_recording_coded_chunk(o->recording, thread, chunk, coded) ? 0 : time_of_next(coded->chunk.e, coded->chunk.n_e);
 }
 
-/* The time of what the thread does behind the chunk that it is in; where it does nothing more, the latest. */
+/* The time of what the thread does after its current chunk; if there is nothing more, the latest time. */
 static uint64_t time_behind_chunk(struct source *s)
 {
 	struct tw_coded_chunk coded = {0};
@@ -97,7 +97,7 @@ static const struct tw_join_end *find_join(struct source *s, const struct tw_bat
 	return end && !behind ? tw_joins_find(joins, pid, s->thread, s->time, time_behind_chunk(s), b, block) : end;
 }
 
-/* Goes on when its turn has come and the batch has been looked at. */
+/* Continues when its turn has come and the batch has been processed. */
 static int wait_turn(struct source *s, const struct tw_batch *b)
 {
 	s->batch = b;
@@ -105,7 +105,7 @@ static int wait_turn(struct source *s, const struct tw_batch *b)
 	return s->answer;
 }
 
-/* As batch() of an analyzer: hands it over; where the thread joins others, what comes behind that only when they have ended. */
+/* As batch() of an analyzer: delivers it; if the thread joins others, the rest only after these have ended. */
 static int hand_over(void *context, const struct tw_batch *b)
 {
 	struct source *s = context;
@@ -235,7 +235,7 @@ static int begin_threads(struct ordered *o)
 	return 0;
 }
 
-/* The thread in front: looks at its batch, and has it come to the next one. */
+/* The thread in front: processes its batch, and lets it continue to the next one. */
 static int take_batch(struct ordered *o)
 {
 	struct source *s = o->heap[0];

@@ -191,7 +191,7 @@ static void count_plain(struct tw_program *p, const struct tw_step *last)
 	}
 }
 
-/* Writes the steps of *p: the operations, and where a block other than the first begins a step that says so. */
+/* Writes the steps of *p: the operations, and a marker step where a block other than the first starts. */
 static void fill_steps(struct tw_program *p)
 {
 	const struct tw_descriptor *d = p->descriptor;

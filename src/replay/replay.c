@@ -1,7 +1,8 @@
 /*
- * Replay of a recording by a number of workers. The chosen chunks are cut into ranges; each worker takes the next range, or the longest that is left, replays
- * it into a state of its own, and states are merged in the order of their ranges as soon as they can be. Where there is a range for each worker, who has
- * finished his takes half of what another has not come to. (Analyzers that want all threads in the order of time: ordered.c.)
+ * Replay of a recording by several workers. The selected chunks are divided into ranges. Each worker takes the next
+ * range, or the longest one left, and replays it into a state of its own; states are merged in the order of their
+ * ranges as soon as possible. If there is one range per worker, a worker that has finished takes half of what another
+ * has not reached. (For analyzers that want all threads in time order: ordered.c.)
  */
 #include "recording/recording.h"
 #include "replay/count.h"
@@ -84,7 +85,7 @@ static int list_places(struct replay *r)
 	return 0;
 }
 
-/* Where the range that begins at place `first` ends: after so many places, or where the thread does. */
+/* End of the range that starts at place `first`: after this many places, or at the thread's end. */
 static size_t range_end(const struct replay *r, size_t first, size_t grain)
 {
 	size_t end = first + 1;
@@ -117,7 +118,10 @@ static int list_ranges(struct replay *r)
 	return 0;
 }
 
-/* How long a range takes, about: by the bytes that are read, decompressed and decoded for it. Instructions and references say less. */
+/*
+ * Approximate time for a range: by the bytes that are read, decompressed and decoded for it. Instructions and
+ * references are worse estimates.
+ */
 static uint64_t cost_of(const struct replay *r, const struct range *range)
 {
 	uint64_t cost = 0;
@@ -263,7 +267,7 @@ static int replay_range(struct replay *r, struct worker *w, struct range *range)
 	return error;
 }
 
-/* Joins the states that come next, unless another worker is at it. Called under the lock, which is open while merge() runs. */
+/* Merges the next states, unless another worker is doing so. Called under the lock, which is released while merge() runs. */
 static void merge_ready(struct replay *r)
 {
 	while (!r->merging && !r->error && r->unmerged && r->unmerged->done) {
@@ -284,16 +288,16 @@ static void merge_ready(struct replay *r)
 	}
 }
 
-/* Places of a range that nobody has come to. None of one that is not begun, so that no state goes without any. */
+/* Places of a range that nobody has reached. None if it has not been started, so that no state is left without any. */
 static size_t places_left(const struct range *range)
 {
 	return range->next > range->first ? range->end - range->next : 0;
 }
 
-/* A state that saw less would cost more, to begin and to merge, than it takes off. */
+/* A state that saw less would cost more, to begin and to merge, than it saves. */
 enum { LEAST_LEFT = 4 };
 
-/* Half of what is left of the range of which most is left, as a range, or NULL: there is too little. Called under the lock. */
+/* Half of the rest of the range with the longest rest, as a new range, or NULL: there is too little. Called under the lock. */
 static struct range *split_range(struct replay *r)
 {
 	struct range *from = r->ranges;
@@ -310,7 +314,7 @@ static struct range *split_range(struct replay *r)
 	return half;
 }
 
-/* The next range, or NULL. Waits while too many states stand unmerged. Called under the lock. */
+/* The next range, or NULL. Waits while too many states are unmerged. Called under the lock. */
 static struct range *take_range(struct replay *r)
 {
 	while (!r->error && r->next < r->n_turns && r->next >= r->merged + r->window)
@@ -360,7 +364,7 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
-/* Few fragments that run often are walked faster, by machine code, than they are counted. */
+/* Walking a few frequent fragments by machine code is faster than counting them. */
 static int has_many_fragments(const struct replay *r)
 {
 	enum { MANY = 65536, TAGS_OF_EACH = 1024 };
@@ -378,8 +382,10 @@ static void map_counts(struct replay *r)
 	r->count_map = r->described ? tw_count_map_new(r->described, n, tw_recording_values(r->recording)) : NULL;
 }
 
-/* Runs the workers; the calling thread is one of them, and makes the programs first, while the others read, unless it may be that none is wanted. Where a
- * thread cannot be made the others do its work. */
+/*
+ * Runs the workers; the calling thread is one of them, and first makes the programs, while the others read, unless
+ * possibly none is needed. If a thread cannot be created the others do its work.
+ */
 static void run_workers(struct replay *r)
 {
 	pthread_t *threads = calloc(r->n_workers, sizeof *threads);

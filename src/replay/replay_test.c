@@ -86,7 +86,7 @@ static void test_order(const struct tw_recording *r)
 	}
 }
 
-/* Who is done with his range takes part of another's, and all is in order. */
+/* A worker that has finished its range takes part of another's, and everything is in order. */
 static void test_split(const struct tw_recording *r)
 {
 	for (size_t thread = 0; thread < MADE_THREADS; thread++) {

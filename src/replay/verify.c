@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Programs that are kept; when there are more, all of them are made anew, as they are met: of a recording of many programs, most are of some that have ended. */
+/*
+ * Maximum number of kept programs; beyond that all of them are discarded and remade on demand: in a recording of many
+ * programs, most have ended.
+ */
 enum { MOST_PROGRAMS = 1 << 18 };
 
 /* What a difference is about; `none` while there is none. */
@@ -46,7 +49,7 @@ struct tw_verify {
 	struct tw_partial how, next_how; /* ...like this */
 };
 
-/* Those of the recorder do not stay. NULL, too, where there is no memory. */
+/* The recorder's descriptors do not stay. NULL also if there is no memory. */
 static struct tw_descriptor *copy_descriptor(const struct tw_descriptor *d)
 {
 	struct tw_descriptor *copy = d ? malloc(d->bytes) : NULL;
@@ -79,7 +82,7 @@ static const struct tw_refs *next_log(struct tw_verify *v)
 	return NULL;
 }
 
-/* Of an interrupted instruction the log has what it did before it stopped, replay only whole iterations: neither counts. */
+/* For an interrupted instruction the log has what it did before it stopped, replay only whole iterations: neither counts. */
 static int counts(const struct tw_verify *v, unsigned insn)
 {
 	return !v->partial || insn < v->how.insns;
@@ -138,7 +141,7 @@ static int compare(struct tw_verify *v, const struct tw_ref *found)
 	return same ? 0 : differ(v, DIFF_REFERENCE, &expected, found);
 }
 
-/* Most references: compares as many of the n as are plainly equal to what the log has next, and returns how many. */
+/* Most references: compares as many of the n as are simply equal to the next ones in the log, and returns how many. */
 static size_t pass_equal(struct tw_verify *v, const struct tw_ref *found, size_t n)
 {
 	struct tw_logged *l = &v->logged;

@@ -231,7 +231,7 @@ static int run_iteration(struct tw_walk *w, const struct tw_program *p)
 	return run_steps(w, p, NULL);
 }
 
-/* n executions in a row, of which machine code makes those that are many: it goes on with the same tag. */
+/* n executions in a row; machine code does them if they are many: it continues with the same tag. */
 static int run_loop(struct tw_walk *w, struct tw_program *p, uint64_t n)
 {
 	enum { MANY = 4096 };
@@ -249,7 +249,7 @@ static int run_loop(struct tw_walk *w, struct tw_program *p, uint64_t n)
 	return error;
 }
 
-/* What is left of a loop that machine code has begun, up to where code may run again. */
+/* The rest of a loop that machine code has started, up to where code may run again. */
 static int run_left(struct tw_walk *w)
 {
 	struct tw_program *p = w->row[*w->c];
@@ -309,7 +309,10 @@ static void begin_blocks(struct tw_walk *w, const struct tw_program *p, struct t
 	}
 }
 
-/* A log goes from instruction to instruction, never back: so the batch has room for what is between two places where it may be given away. */
+/*
+ * A log goes from instruction to instruction, never back: so the batch has room for everything between two places
+ * where it may be delivered.
+ */
 static int log_fits(const struct tw_program *p, const struct tw_refs *log, const struct tw_logged_ref *ref, const struct taken *t)
 {
 	return ref->insn < p->descriptor->n_insns && ref->insn >= t->insn && log->pc == tw_descriptor_blocks(p->descriptor)->pc;
@@ -523,7 +526,7 @@ static int run_all(struct tw_walk *w)
 	while (!error && w->c < w->c_end) {
 		error = run_code(w);
 		if (!error && full(w))
-			error = tw_batch_flush(w); /* the tag may be one that code has begun with, and goes on with */
+			error = tw_batch_flush(w); /* the tag may be one with which code has started, and continues */
 		else if (!error && w->left)
 			error = run_left(w);
 		else if (!error && w->c < w->c_end)
