@@ -57,8 +57,7 @@ void *tw_array_table(size_t n, size_t size)
 {
 	enum { LARGE = 4 << 20, PAGE = 4096 };
 	char *at = calloc(n, size);
-	if (at &&
-	    n * size >= LARGE) { /* including the pages in which it starts and ends: a mapping of two kinds cannot grow, but is copied */
+	if (at && n * size >= LARGE) { /* with its first and last page: a mapping of two kinds cannot grow, but is copied */
 		char *first = at - ((uintptr_t)at & (PAGE - 1));
 		madvise(first, (n * size + (size_t)(at - first) + PAGE - 1) & ~(size_t)(PAGE - 1), MADV_HUGEPAGE);
 	}

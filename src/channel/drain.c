@@ -357,9 +357,7 @@ static unsigned drain_slot(struct tw_collector *c, uint32_t s)
 	adopt(c, s);
 	if (is_new && (c->is_fed || slot->pid == slot->tid)) {
 		const unsigned before = drain_before(c, s);
-		return before +
-		       drain_slot(c,
-		                  s); /* meanwhile a later one may have caused this one to be drained, and the slot may belong to another */
+		return before + drain_slot(c, s); /* meanwhile a later one may have drained this one, and the slot may be another's */
 	}
 	unsigned n = drain_full(c, s);
 	if (state == TW_SLOT_ACTIVE || n >= c->control->sizes.buffers)

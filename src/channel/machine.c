@@ -82,9 +82,8 @@ void tw_machine_cpu(char name[64])
 static uint64_t hash_leaf(uint64_t h, uint32_t leaf)
 {
 	uint32_t r[4];
-	__cpuid_count(
-	    leaf, 0, r[0], r[1], r[2],
-	    r[3]); /* leaf 0 has the number of the last one; beyond that the processor returns the data of the last, which is equally good */
+	__cpuid_count(leaf, 0, r[0], r[1], r[2],
+	              r[3]); /* leaf 0 has the last one's number; beyond that the processor returns the last one's data, just as good */
 	if (leaf == 1)
 		r[1] = 0;
 	for (int k = 0; k < 4; k++)

@@ -37,9 +37,8 @@ struct tw_switching {
 	uint64_t period, cpu, drawn, allowance; /* of the budget: the period; CPU time in it so far; charged to it; its allowance */
 	uint64_t owed;                          /* what the recorder took (displaced.h) when nothing was left */
 	uint64_t told[TW_SLOTS];                /* bytes that threads had counted themselves */
-	uint64_t found,
-	    found_at; /* the last time that known code reached something new: by its clock; CPU time of all processes when that was noticed */
-	int is_near; /* that was not long ago */
+	uint64_t found, found_at; /* the last time that known code met something new: by its clock; CPU time of all processes then */
+	int is_near;              /* that was not long ago */
 	struct process process[PROCESSES];
 };
 

@@ -44,9 +44,8 @@ static void count_turns(struct tw_turn_sums *turns, const uint8_t *record, const
 struct head {
 	uint16_t insns, blocks, refs, reads, writes;
 	uint8_t is_loop, unused;
-	uint8_t epoch; /* as of a slot: of the last chunk in which the fragment ran */
-	uint8_t
-	    generation; /* in place of a slot's register, with a value that is no generation: the slot may have held a value for another thread */
+	uint8_t epoch;      /* as of a slot: of the last chunk in which the fragment ran */
+	uint8_t generation; /* where a value's slot has its register; never a generation: it may have been another thread's slot */
 };
 
 _Static_assert(offsetof(struct head, epoch) == offsetof(struct tw_value_slot, epoch), "whichever it is, it is old");
