@@ -16,37 +16,37 @@ struct command {
 
 static const struct command commands[] = {
     {"record", tw_cmd_record, "run a program and record every block and memory reference"},
-    {"info", tw_cmd_info, "what a recording holds, in figures"},
-    {"stop", tw_cmd_stop, "let a recorded process go on natively"},
-    {"keep", tw_cmd_keep, "store what a flight recorder (record --ring) has"},
-    {"report", tw_cmd_report, "the functions and blocks that do most"},
-    {"analyze", tw_cmd_analyze, "have an analyzer, or a plug-in of yours, answer from it"},
-    {"import", tw_cmd_import, "make a recording of another tool's trace"},
-    {"cc", tw_cmd_cc, "compile a program so that it records itself, at less cost"},
-    {"blocks", tw_cmd_blocks, "static and dynamic basic blocks, their endings and edges"},
-    {"learn", tw_cmd_learn, "what has been learned of a program, over many runs"},
-    {"coverage", tw_cmd_coverage, "how much has been learned of what a recording has"},
-    {"sql", tw_cmd_sql, "ask a recording in SQL"},
-    {"top", tw_cmd_top, "what executes most, on the terminal, also while it is being recorded"},
-    {"serve", tw_cmd_serve, "show a recording to your browser, page by page"},
-    {"paths", tw_cmd_paths, "the paths through the code that were taken most"},
-    {"dump", tw_cmd_dump, "references, blocks, code or streams as text"},
+    {"info", tw_cmd_info, "show a summary of a recording"},
+    {"stop", tw_cmd_stop, "stop recording a process and let it continue natively"},
+    {"keep", tw_cmd_keep, "save what a flight recorder (record --ring) holds"},
+    {"report", tw_cmd_report, "show which functions, lines and blocks cost most"},
+    {"analyze", tw_cmd_analyze, "run an analyzer, or a plug-in of your own"},
+    {"import", tw_cmd_import, "convert another tool's trace into a recording"},
+    {"cc", tw_cmd_cc, "compile a program so that it records itself, at lower cost"},
+    {"blocks", tw_cmd_blocks, "count basic blocks, their endings and edges; export to other tools"},
+    {"learn", tw_cmd_learn, "show what has been learned about a program over many runs"},
+    {"coverage", tw_cmd_coverage, "show how much of a recording's code has been learned"},
+    {"sql", tw_cmd_sql, "query a recording with SQL"},
+    {"top", tw_cmd_top, "browse what executes most on the terminal, even while recording"},
+    {"serve", tw_cmd_serve, "show a recording in your browser"},
+    {"paths", tw_cmd_paths, "show the most frequently executed paths"},
+    {"dump", tw_cmd_dump, "print references, blocks, code or streams as text"},
     {"check", tw_cmd_check, "validate a recording"},
-    {"kept", tw_cmd_kept, "list or remove translations that are kept for later recordings"},
-    {"pack", tw_cmd_pack, "make a recording smaller, or quicker to read again"},
-    {"bundle", tw_cmd_bundle, "put a recording into one file to hand on"},
+    {"kept", tw_cmd_kept, "list or remove translations cached for later recordings"},
+    {"pack", tw_cmd_pack, "recompress a recording: smaller, or faster to read"},
+    {"bundle", tw_cmd_bundle, "pack a recording into one file to pass on"},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int usage(FILE *f)
 {
-	fprintf(f, "Usage: trackway COMMAND [OPTION...] [ARGUMENT...]\n\n"
-	           "Records a detailed execution profile of a program, stores it, replays it.\n\nCommands:\n");
+	fprintf(f, "Usage: trackway COMMAND [OPTION]... [ARGUMENT]...\n\n"
+	           "Records the full execution profile of programs, and replays and analyzes it.\n\nCommands:\n");
 	for (int i = 0; i < N_COMMANDS; i++)
 		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
 	fprintf(f, "\nFor example:\n\n  trackway record -o gzip.tw gzip -9k file\n  trackway report gzip.tw\n");
-	fprintf(f, "\ntrackway help COMMAND, or trackway COMMAND --help, tells more about one.\n"
+	fprintf(f, "\ntrackway COMMAND --help, or trackway help COMMAND, describes a command.\n"
 	           "trackway --version prints the version.\n");
 	return f == stdout ? 0 : TW_EXIT_USAGE;
 }
