@@ -540,7 +540,7 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"predictors", TW_OPTION_FLAG, NULL, NULL, "how often three predictors would have been wrong, too; it takes several times as long"},
+    {"predictors", TW_OPTION_FLAG, NULL, NULL, "also show how often three predictors would have been wrong; takes several times as long"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -550,10 +550,10 @@ const struct tw_analyzer tw_analyzer_branches = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "branches taken and not, by line; indirect targets; predictors",
-    .help = "Predictors begin anew with each thread. bimodal: 4096 counters of 2 bits;\n"
-            "gshare: as many, by address and the last 12 outcomes; TAGE: with the parameters\n"
-            "of Seznec and Michaud (2006) for five components. Returns are not counted.\n",
+    .what = "branch directions by line, indirect targets, predictors",
+    .help = "Predictors start empty in each thread. bimodal: 4096 two-bit counters; gshare:\n"
+            "as many, indexed by address and the last 12 outcomes; TAGE: five components,\n"
+            "with the parameters of Seznec and Michaud (2006). Returns are not counted.\n",
     .options = options,
     .needs = TW_NEEDS_FLOW | TW_WANTS_NO_REFS | TW_WANTS_NO_ADDRESSES,
     .scope = TW_SCOPE_THREADS,

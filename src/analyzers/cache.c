@@ -362,20 +362,20 @@ static int end(void *state, int error)
 
 static const struct tw_option options[] = {
     {"l1", TW_OPTION_TEXT, "BYTES:WAYS", "32k:8", "each core's first level"},
-    {"l2", TW_OPTION_TEXT, "BYTES:WAYS", "8M:16", "the second level; none: there is but one"},
-    {"l3", TW_OPTION_TEXT, "BYTES:WAYS", "none", "the third level; the last one is shared by all cores"},
+    {"l2", TW_OPTION_TEXT, "BYTES:WAYS", "8M:16", "the second level; none: there is only one level"},
+    {"l3", TW_OPTION_TEXT, "BYTES:WAYS", "none", "the third level; the last level is shared by all cores"},
     {"l1i", TW_OPTION_TEXT, "BYTES:WAYS", "32k:8", "each core's first level for code, with --code"},
-    {"line", TW_OPTION_BYTES, "BYTES", "64", "the size of a line"},
-    {"like", TW_OPTION_WORD, "this", NULL, "the levels of this machine"},
-    {"policy", TW_OPTION_WORD, "lru|plru", "lru", "which line has to go: the least recently used one, exactly or by a tree of bits"},
-    {"inclusive", TW_OPTION_FLAG, NULL, NULL, "what leaves the last level leaves the others"},
-    {"cores", TW_OPTION_NUMBER, "N", "0", "so many cores: threads share them, by number; 0: each thread has one"},
-    {"code", TW_OPTION_FLAG, NULL, NULL, "look at what is executed, too"},
+    {"line", TW_OPTION_BYTES, "BYTES", "64", "the line size"},
+    {"like", TW_OPTION_WORD, "this", NULL, "use the cache levels of this machine"},
+    {"policy", TW_OPTION_WORD, "lru|plru", "lru", "replacement policy: least recently used, or tree-based pseudo-LRU"},
+    {"inclusive", TW_OPTION_FLAG, NULL, NULL, "a line evicted from the last level is evicted from all others"},
+    {"cores", TW_OPTION_NUMBER, "N", "0", "number of cores: thread T runs on core T mod N; 0: one core per thread"},
+    {"code", TW_OPTION_FLAG, NULL, NULL, "simulate instruction fetches, too"},
     {"cachegrind", TW_OPTION_FLAG, NULL, NULL,
-     "count as Valgrind's Cachegrind does: --code, one core, a modify is a read, and a level that misses one line of a reference asks the "
-     "next for all of them"},
-    {"reuse", TW_OPTION_WORD, "exact|sampled", NULL, "a histogram of reuse distances"},
-    {"sample", TW_OPTION_NUMBER, "N", "100", "with --reuse sampled: look at one line in N"},
+     "count like Valgrind's Cachegrind: --code, one core, a modify is a read, and if a level misses one line of a reference, all of its "
+     "lines are requested from the next"},
+    {"reuse", TW_OPTION_WORD, "exact|sampled", NULL, "print a histogram of reuse distances"},
+    {"sample", TW_OPTION_NUMBER, "N", "100", "with --reuse sampled: examine one line in N"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -385,12 +385,12 @@ const struct tw_analyzer tw_analyzer_cache = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "what caches would miss, by function, line, object; reuse distances",
-    .help = "Levels before the last are a core's own and kept coherent as in MESI: a write\n"
-            "takes the line from other cores (invalidations), which miss it the next time\n"
-            "(coherence). A reference of several lines misses if one of them does. A modify\n"
-            "is a read and a write, of which the read may miss. Processes share no memory\n"
-            "here. What leaves a cache is not written anywhere, and nothing is prefetched.\n",
+    .what = "cache misses by function, line and object; reuse distances",
+    .help = "All levels but the last are private to a core and kept coherent as in MESI: a\n"
+            "write removes the line from other cores (invalidations), which then miss it on\n"
+            "their next access (coherence misses). A reference to several lines misses if any\n"
+            "of them misses. A modify is a read and a write, of which only the read can miss.\n"
+            "Processes share no memory; write-backs and prefetching are not modelled.\n",
     .options = options,
     .needs = TW_NEEDS_REFS | TW_NEEDS_NAMES,
     .scope = TW_SCOPE_ALL,

@@ -99,11 +99,10 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"least", TW_OPTION_NUMBER, "PERCENT", "1", "only contexts that executed, with what they called, so much of all"},
-    {"folded", TW_OPTION_FORM, NULL, NULL,
-     "all contexts as lines for flame graphs: functions with semicolons between, and their own instructions"},
-    {"speedscope", TW_OPTION_FORM, NULL, NULL, "all contexts as JSON for speedscope.app"},
-    {"svg", TW_OPTION_FORM, NULL, NULL, "a flame graph as SVG"},
+    {"least", TW_OPTION_NUMBER, "PERCENT", "1", "show only contexts with this share of all instructions, inclusive; 0: all"},
+    {"folded", TW_OPTION_FORM, NULL, NULL, "print all contexts as folded stacks for flame graph tools"},
+    {"speedscope", TW_OPTION_FORM, NULL, NULL, "write all contexts as JSON for speedscope.app"},
+    {"svg", TW_OPTION_FORM, NULL, NULL, "draw a flame graph as SVG"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -114,12 +113,12 @@ const struct tw_analyzer tw_analyzer_cct = {
     .merge = merge,
     .end = end,
     .what = "calling-context tree: instructions and references; flame graphs",
-    .help = "Inclusive are the instructions of a function in this context with those of all\n"
-            "that it called from there, exclusive its own. Threads, signal handlers\n"
-            "and what goes on after a gap in the recording are roots; a forked process goes\n"
-            "on in its parent's calls. A jump from one function into another counts as a\n"
-            "call; PLT stubs belong to their callers. What is inlined belongs to the\n"
-            "function it is inlined into.\n",
+    .help = "Inclusive instructions are those of a function in this context and of all that\n"
+            "it called from there; exclusive ones are its own. Threads, signal handlers and\n"
+            "code after a gap in the recording are roots; a forked process continues in its\n"
+            "parent's calls. A jump from one function into another counts as a call. PLT\n"
+            "stubs belong to their callers, inlined functions to the functions they are part\n"
+            "of.\n",
     .options = options,
     .needs = TW_NEEDS_FLOW | TW_WANTS_CALL_ADDRESSES,
     .scope = TW_SCOPE_THREADS,

@@ -639,12 +639,12 @@ const struct tw_analyzer tw_analyzer_deps = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "which stores loads depend on; which loops carry that",
+    .what = "stores that loads depend on; dependences carried by loops",
     .help = "Each store that last wrote some of the bytes of a load counts once. A loop is\n"
-            "what a backward jump makes; one with 0 carried had iterations that did not\n"
-            "need each other's stores, in this run: so they could have run at once (what\n"
-            "goes from one to another in registers is not seen). Iterations that lie 64 or\n"
-            "more apart count as 64.\n",
+            "formed by a backward jump. If a loop carried 0 dependences, its iterations did\n"
+            "not need each other's stores in this run, so they could run in parallel, unless\n"
+            "they depend on each other through registers, which is not seen. Distances of 64\n"
+            "iterations or more count as 64.\n",
     .needs = TW_NEEDS_REFS | TW_NEEDS_FLOW | TW_NEEDS_NAMES,
     .scope = TW_SCOPE_ALL,
 };

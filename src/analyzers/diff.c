@@ -492,7 +492,7 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"against", TW_OPTION_TEXT, "OLD", NULL, "the other recording: the old one"},
+    {"against", TW_OPTION_TEXT, "OLD", NULL, "the old recording"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -502,13 +502,12 @@ const struct tw_analyzer tw_analyzer_diff = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "two recordings: where control flow parts; what ran more often",
-    .help = "OLD is a recording (the old one), DIR another of the same program (the new\n"
-            "one). Threads are compared by their numbers, code by its file and its address\n"
-            "in the file. A window (--thread, --from...) holds for both.\n"
-            "After: what both did last, or where both still were; old, new: where each went\n"
-            "from there. Files are compared by themselves, as what libraries do may depend\n"
-            "on where the stack is.\n",
+    .what = "compare two recordings: control flow, and what ran more often",
+    .help = "OLD is the old recording, DIR the new one, both of the same program. Threads are\n"
+            "matched by number, code by file and address in the file. A selection (--thread,\n"
+            "--from...) applies to both. Each file is compared separately, since what\n"
+            "libraries do may depend on where the stack is. \"After\" is the last place that\n"
+            "both runs share; \"old\" and \"new\" are where each went from there.\n",
     .options = options,
     .argument = "against",
     .needs = TW_NEEDS_FLOW | TW_NEEDS_NAMES,

@@ -493,7 +493,7 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"window", TW_OPTION_NUMBER, "N", "10000000", "instructions of a thread in a window"},
+    {"window", TW_OPTION_NUMBER, "N", "10000000", "instructions of a thread per window"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -503,11 +503,11 @@ const struct tw_analyzer tw_analyzer_footprint = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "distinct lines and pages over time, by window and by mapping",
-    .help = "A line is 64 bytes, a page 4096. A window is new_lines richer by the lines that\n"
-            "no window before it in the table had touched. Memory that is no file's is\n"
-            "[stack] where it lies around a stack pointer, [heap] below the end set by\n"
-            "brk(2), else [anonymous]. Code that is executed is not touched by that.\n",
+    .what = "working set: distinct lines and pages, by window and mapping",
+    .help = "A line has 64 bytes, a page 4096. new_lines counts lines that no earlier window\n"
+            "in the table had touched. Memory without a file is [stack] near a stack pointer,\n"
+            "[heap] below the end set by brk(2), else [anonymous]. Executing code does not\n"
+            "count as touching it.\n",
     .options = options,
     .needs = TW_NEEDS_REFS | TW_WANTS_LINES,
     .period = period,

@@ -531,10 +531,10 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"alloc", TW_OPTION_TEXT, "NAME,...", NULL, "functions that allocate as malloc does, named with record --calls=NAME"},
-    {"free", TW_OPTION_TEXT, "NAME,...", NULL, "functions that free as free does"},
-    {"depth", TW_OPTION_NUMBER, "N", "8", "so many calls of each path, the innermost first"},
-    {"points", TW_OPTION_NUMBER, "N", "20", "parts of the time in which live bytes are told, up to 1000"},
+    {"alloc", TW_OPTION_TEXT, "NAME,...", NULL, "functions that allocate like malloc, recorded with record --calls=NAME"},
+    {"free", TW_OPTION_TEXT, "NAME,...", NULL, "functions that free like free"},
+    {"depth", TW_OPTION_NUMBER, "N", "8", "number of calls shown of each path, innermost first"},
+    {"points", TW_OPTION_NUMBER, "N", "20", "number of points of live bytes over time, at most 1000"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -545,11 +545,10 @@ const struct tw_analyzer tw_analyzer_heap = {
     .merge = merge,
     .end = end,
     .what = "allocated memory: live bytes, peak, lifetimes, use after free",
-    .help = "Blocks are those of malloc, C++'s new and their kin (record --calls). A block is\n"
-            "told by the path of calls to the allocating function. An error is an access to a\n"
-            "block after it was freed, as long as its memory has not been given again, or to\n"
-            "memory of no block within 32 bytes behind one or 16 before one; or a block that\n"
-            "is freed twice, or from its middle.\n",
+    .help = "Blocks are those of malloc, C++'s new and similar functions (record --calls),\n"
+            "grouped by call path. Errors are accesses to a freed block whose memory has not\n"
+            "been reused, or to memory of no block within 32 bytes after or 16 bytes before a\n"
+            "block; and blocks freed twice, or by an address other than their own.\n",
     .options = options,
     .needs = TW_NEEDS_REFS | TW_NEEDS_FLOW | TW_NEEDS_NAMES | TW_NEEDS_CALLS,
     .scope = TW_SCOPE_ALL,

@@ -439,10 +439,10 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"lock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that take the lock they are given, named with record --calls"},
-    {"trylock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that take it if they return 0"},
-    {"unlock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that give it back"},
-    {"depth", TW_OPTION_NUMBER, "N", "8", "so many calls of each path, the innermost first"},
+    {"lock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that acquire the lock they are given, recorded with record --calls=NAME"},
+    {"trylock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that acquire it if they return 0"},
+    {"unlock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that release it"},
+    {"depth", TW_OPTION_NUMBER, "N", "8", "number of calls shown of each path, innermost first"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -452,12 +452,12 @@ const struct tw_analyzer tw_analyzer_locks = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "locks: contention, how long they are held, orders that may deadlock",
-    .help = "Locks are those of pthreads, C11 and OpenMP (record --calls), by their address.\n"
-            "One counts as waited for where another thread held it when it was asked for.\n"
-            "The longest hold and wait of each are told with thread and path of calls.\n"
-            "An inversion is an order in which a thread took two locks that orders of other\n"
-            "places contradict, perhaps over further locks.\n",
+    .what = "locks: contention, hold times, orders that may deadlock",
+    .help = "Locks are those of pthreads, C11 and OpenMP (record --calls), identified by\n"
+            "address. A lock is contended if another thread held it when it was requested.\n"
+            "The longest hold and wait of each are shown with thread and call path. An\n"
+            "inversion is a pair of locks taken in one order in one place and in the opposite\n"
+            "order in others, possibly through further locks.\n",
     .options = options,
     .needs = TW_NEEDS_REFS | TW_NEEDS_FLOW | TW_NEEDS_NAMES | TW_NEEDS_CALLS,
     .scope = TW_SCOPE_ALL,

@@ -624,10 +624,9 @@ const struct tw_analyzer tw_analyzer_mix = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "instructions by class, opcode, function; references by size",
-    .help = "Classes and opcodes are those of the Zydis decoder, from the code kept in the\n"
-            "recording. A modify counts as a read and a write. Of a recording without\n"
-            "references the columns about them are 0.\n",
+    .what = "instructions by class, opcode and function; references by size",
+    .help = "Classes and opcodes are those of the Zydis decoder. A modify counts as a read\n"
+            "and a write. For recordings without references, the columns about them are 0.\n",
     .needs = TW_WANTS_COUNTS,
     .pack_version = 1,
     .pack = pack,

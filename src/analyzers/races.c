@@ -154,14 +154,15 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"hybrid", TW_OPTION_FLAG, NULL, NULL, "locks order nothing: races are what has no lock in common and no other order"},
-    {"suppressions", TW_OPTION_TEXT, "FILE", NULL, "leave out what its lines name: function:, file:, module: or object: and a pattern"},
-    {"lock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that take the lock they are given, named with record --calls=NAME"},
-    {"trylock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that take it if they return 0"},
-    {"unlock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that give it back"},
-    {"alloc", TW_OPTION_TEXT, "NAME,...", NULL, "functions that allocate as malloc does"},
-    {"free", TW_OPTION_TEXT, "NAME,...", NULL, "functions that free as free does"},
-    {"depth", TW_OPTION_NUMBER, "N", "8", "so many calls of each path, the innermost first"},
+    {"hybrid", TW_OPTION_FLAG, NULL, NULL, "locks establish no order: report accesses without a common lock or another order"},
+    {"suppressions", TW_OPTION_TEXT, "FILE", NULL,
+     "omit races that match a line of FILE: function:, file:, module: or object: and a pattern"},
+    {"lock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that acquire the lock they are given, recorded with record --calls=NAME"},
+    {"trylock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that acquire it if they return 0"},
+    {"unlock", TW_OPTION_TEXT, "NAME,...", NULL, "functions that release it"},
+    {"alloc", TW_OPTION_TEXT, "NAME,...", NULL, "functions that allocate like malloc"},
+    {"free", TW_OPTION_TEXT, "NAME,...", NULL, "functions that free like free"},
+    {"depth", TW_OPTION_NUMBER, "N", "8", "number of calls shown of each path, innermost first"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -171,11 +172,11 @@ const struct tw_analyzer tw_analyzer_races = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "data races: accesses of two threads that nothing orders",
-    .help = "Threads, and processes that share memory, are ordered by pthreads, C11\n"
-            "threads, semaphores, OpenMP (gcc's), C++'s static initialization (record\n"
-            "--calls), and by atomic variables, whose order is sure where they have time\n"
-            "stamps (record --order). --range limits it to a variable or addresses.\n",
+    .what = "data races: accesses of two threads without an order",
+    .help = "Threads, and processes that share memory, are ordered by pthreads, C11 threads,\n"
+            "semaphores, GCC's OpenMP, C++'s static initialization (record --calls), and by\n"
+            "atomic variables, whose order is certain only with time stamps (record --order).\n"
+            "Use --range to check only one variable or address range.\n",
     .options = options,
     .needs = TW_NEEDS_REFS | TW_NEEDS_FLOW | TW_NEEDS_NAMES | TW_NEEDS_CALLS | TW_WANTS_ORDER,
     .scope = TW_SCOPE_ALL,

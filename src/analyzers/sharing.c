@@ -449,12 +449,13 @@ const struct tw_analyzer tw_analyzer_sharing = {
     .batch = batch,
     .merge = merge,
     .end = end,
-    .what = "lines that threads share, truly or falsely, by object and line",
-    .help = "A thread that accesses a line which another has written gets it from there: a\n"
-            "transfer. It is false if the thread touches no byte that others have written\n"
-            "before it loses the line again. A line is shared falsely if no thread touches a\n"
-            "byte that another writes. A line has 64 bytes. Times are those of events; with\n"
-            "record --order there are more of them. Processes share no memory here.\n",
+    .what = "true and false sharing of cache lines, by object and source line",
+    .help = "When a thread accesses a line that another has written, the line is transferred\n"
+            "to it. The transfer is false if the thread touches no byte that others have\n"
+            "written before it loses the line again. A line is falsely shared if no thread\n"
+            "touches a byte that another writes. A line has 64 bytes. Threads are interleaved\n"
+            "by the times of events; record --order provides more of them. Processes share no\n"
+            "memory here.\n",
     .needs = TW_NEEDS_REFS | TW_NEEDS_NAMES,
     .scope = TW_SCOPE_ALL,
 };

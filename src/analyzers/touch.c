@@ -441,10 +441,10 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"most", TW_OPTION_NUMBER, "N", "100000", "list at most so many accesses, the first ones in time"},
-    {"last-before", TW_OPTION_TEXT, "WHEN", NULL, "say who wrote it last before this time since the start (2.5s, 300ms)"},
-    {"paths", TW_OPTION_FLAG, NULL, NULL, "say for each access that is listed by which calls it came to be: another replay finds them"},
-    {"depth", TW_OPTION_NUMBER, "N", "8", "so many calls of each path, the innermost first"},
+    {"most", TW_OPTION_NUMBER, "N", "100000", "list at most N accesses, the earliest"},
+    {"last-before", TW_OPTION_TEXT, "WHEN", NULL, "show the last write before this time since the start (2.5s, 300ms)"},
+    {"paths", TW_OPTION_FLAG, NULL, NULL, "show the call path of each listed access; needs another replay"},
+    {"depth", TW_OPTION_NUMBER, "N", "8", "with --paths: number of calls shown of each path, innermost first"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -456,12 +456,12 @@ const struct tw_analyzer tw_analyzer_touch = {
     .end = end,
     .what = "every access to a variable or address, and who wrote it last",
     .help = "WHAT is 0xADDRESS, a variable, or a part of one (stats.hits, table[3].next),\n"
-            "and perhaps +BYTES (it is the option --range). Parts are those of the debug\n"
-            "information that the file has now; an access counts for the part it begins in.\n"
-            "The time of an access is that of the last event of its thread before it that\n"
-            "has one: a system call, a buffer that began, a stamp of --order. The instruction\n"
-            "is that with which its block begins, counted from 0. What read(2), write(2) and\n"
-            "their like fill and read are accesses of the calling instruction.\n",
+            "optionally with +BYTES (as for --range). Parts come from the debug information\n"
+            "that the file has now; an access counts for the part it begins in. The time of\n"
+            "an access is that of the last timed event of its thread before it: a system\n"
+            "call, the start of a buffer, or a time stamp of record --order. The instruction\n"
+            "count is that at the start of the block. What read(2), write(2) and the like\n"
+            "fill and read are accesses by the calling instruction.\n",
     .options = options,
     .argument = "range",
     .needs = TW_NEEDS_REFS | TW_NEEDS_NAMES | TW_NEEDS_NO_CODE,

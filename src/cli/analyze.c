@@ -18,19 +18,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: trackway analyze NAME [OPTION...] DIR\n"
-                           "       trackway analyze ./FILE.so [OPTION...] DIR\n"
+static const char help[] = "Usage: trackway analyze NAME [OPTION]... DIR\n"
+                           "       trackway analyze ./FILE.so [OPTION]... DIR\n"
                            "       trackway analyze --list\n\n"
-                           "Replays a recording for an analyzer and prints its answer. FILE.so is a plug-in\n"
-                           "of your own (docs/analyzers.md).\n\n"
-                           "  --list  the analyzers there are\n"
-                           "  --help  this text; trackway analyze NAME --help tells about one\n\n"
-                           "All analyzers have these options:\n\n";
+                           "Replays the recording in DIR for an analyzer and prints its answer. FILE.so is a\n"
+                           "plug-in of your own (docs/analyzers.md).\n\n"
+                           "  --list  list the analyzers\n"
+                           "  --help  print this help; trackway analyze NAME --help describes one analyzer\n\n"
+                           "Options of all analyzers:\n\n";
 
-static const char help_end[] = "\nFor example, what gzip executes, by the kind of instruction:\n\n"
+static const char help_end[] = "\nFor example, the instruction mix of gzip:\n\n"
                                "  trackway record -- gzip -9k file\n"
                                "  trackway analyze mix gzip.tw\n\n"
-                               "The same while the program runs: trackway record --with mix -- gzip -9k file\n";
+                               "The same during the run: trackway record --with=mix -- gzip -9k file\n";
 
 static int list(void)
 {
@@ -147,13 +147,12 @@ static int print_help(void)
 	fputs(help, stdout);
 	tw_options_print(stdout, tw_common_options);
 	fputs("  -o FILE          the same as --output\n"
-	      "  -j N             replay with N threads (default: as many as there are\n"
-	      "                   processors)\n"
-	      "  --state FILE     keep what is known so far in this file, and go on from there\n"
-	      "                   if it is there already: after a run that was killed, or for\n"
-	      "                   the same answer in another form\n"
+	      "  -j N             replay with N threads; default one per processor\n"
+	      "  --state FILE     save the state in FILE, and resume from it if it exists:\n"
+	      "                   after a run that was killed, or to print the same answer in\n"
+	      "                   another form\n"
 	      "  --state-every SECONDS\n"
-	      "                   how often it is kept; default 30\n",
+	      "                   how often to save it; default 30\n",
 	      stdout);
 	return fputs(help_end, stdout) < 0;
 }

@@ -51,19 +51,19 @@ void tw_options_print(FILE *f, const struct tw_option *options)
 static int print_help(const struct tw_request *r)
 {
 	static const char *const scopes[] = {
-	    [TW_SCOPE_CHUNKS] = "It runs on as many cores as there are.",
-	    [TW_SCOPE_THREADS] = "It runs on as many cores as the program has threads.",
-	    [TW_SCOPE_ALL] = "It sees all threads in the order of time, on one core.",
+	    [TW_SCOPE_CHUNKS] = "It uses all cores.",
+	    [TW_SCOPE_THREADS] = "It uses at most one core per thread of the program.",
+	    [TW_SCOPE_ALL] = "It sees all threads in time order, and uses one core.",
 	};
 	const struct tw_analyzer *a = r->analyzer;
-	printf("Usage: trackway analyze %s [OPTION...] %s%sDIR\n\n%s: %s.\n", r->name, a->argument ? tw_request_argument(a)->argument : "",
+	printf("Usage: trackway analyze %s [OPTION]... %s%sDIR\n\n%s: %s.\n", r->name, a->argument ? tw_request_argument(a)->argument : "",
 	       a->argument ? " " : "", a->name, a->what ? a->what : "an analyzer");
 	if (a->help)
 		printf("\n%s", a->help);
 	if (a->options && a->options->name)
-		printf("\nIts own options:\n\n");
+		printf("\nOptions of this analyzer:\n\n");
 	tw_options_print(stdout, a->options);
-	return printf("\n%s\nOptions that all analyzers have: trackway analyze --help\n",
+	return printf("\n%s\nFor options common to all analyzers, see trackway analyze --help.\n",
 	              a->scope <= TW_SCOPE_ALL ? scopes[a->scope] : "") < 0;
 }
 

@@ -21,19 +21,19 @@ enum common {
 };
 
 const struct tw_option tw_common_options[] = {
-    [COMMON_THREAD] = {"thread", TW_OPTION_NUMBER, "N", NULL, "only this thread (trackway info counts them, from 0)"},
+    [COMMON_THREAD] = {"thread", TW_OPTION_NUMBER, "N", NULL, "only this thread, numbered from 0 as in trackway info"},
     [COMMON_FROM] =
         {"from", TW_OPTION_TEXT, "WHEN", NULL,
-         "only what ran from then on: a count of the thread's instructions (1000000i, 5Mi) or a time since the start (2.5s, 300ms)"},
-    [COMMON_TO] = {"to", TW_OPTION_TEXT, "WHEN", NULL, "only what ran before that"},
+         "only what ran from this point on: an instruction count of the thread (1000000i, 5Mi) or a time since the start (2.5s, 300ms)"},
+    [COMMON_TO] = {"to", TW_OPTION_TEXT, "WHEN", NULL, "only what ran before this point"},
     [COMMON_FUNCTION] = {"function", TW_OPTION_TEXT, "NAME", NULL, "only code of this function, NAME or MODULE!NAME"},
-    [COMMON_MODULE] = {"module", TW_OPTION_TEXT, "FILE", NULL, "only code of this file, by its path or the last part of it"},
+    [COMMON_MODULE] = {"module", TW_OPTION_TEXT, "FILE", NULL, "only code of this file, given by its path or the last part of it"},
     [COMMON_RANGE] = {"range", TW_OPTION_TEXT, "WHAT", NULL,
-                      "only references to this memory: 0xADDRESS or a variable's name, and perhaps +BYTES; all code is seen"},
-    [COMMON_TOP] = {"top", TW_OPTION_NUMBER, "N", NULL, "rows of each table; 0: all. Default 20; of --json and --csv all"},
-    [COMMON_JSON] = {"json", TW_OPTION_FLAG, NULL, NULL, "the answer as JSON"},
-    [COMMON_CSV] = {"csv", TW_OPTION_TEXT, "TABLE", NULL, "one of the answer's tables as CSV; without a name the first one"},
-    [COMMON_OUTPUT] = {"output", TW_OPTION_TEXT, "FILE", NULL, "write the answer to this file"},
+                      "only references to this memory: 0xADDRESS or a variable's name, optionally with +BYTES; does not restrict code"},
+    [COMMON_TOP] = {"top", TW_OPTION_NUMBER, "N", NULL, "rows per table; 0: all. Default 20, with --json and --csv all"},
+    [COMMON_JSON] = {"json", TW_OPTION_FLAG, NULL, NULL, "print the answer as JSON"},
+    [COMMON_CSV] = {"csv", TW_OPTION_TEXT, "TABLE", NULL, "print one table of the answer as CSV; default the first one"},
+    [COMMON_OUTPUT] = {"output", TW_OPTION_TEXT, "FILE", NULL, "write the answer to FILE"},
     {NULL, 0, NULL, NULL, NULL},
 };
 

@@ -55,4 +55,4 @@ for c in $commands; do
 	esac
 done >differences.txt
 [ ! -s differences.txt ] || fail "$(cat differences.txt)"
-"$TW" analyze diff --help | head -n 1 | grep -qxF 'Usage: trackway analyze diff [OPTION...] OLD DIR' || fail "analyze diff --help: $("$TW" analyze diff --help | head -n 1)"
+"$TW" analyze diff --help | head -n 1 | grep -qxF 'Usage: trackway analyze diff [OPTION]... OLD DIR' || fail "analyze diff --help: $("$TW" analyze diff --help | head -n 1)"
