@@ -38,15 +38,15 @@ enum tw_export_option {
 	}
 
 #define TW_EXPORT_HELP                                                                                                                     \
-	"Profiles that other tools take (of recordings; FILE - is standard output):\n"                                                     \
+	"Profiles for other tools (from recordings; FILE can be -, standard output):\n"                                                    \
 	"  --callgrind=FILE  for KCachegrind and callgrind_annotate\n"                                                                     \
 	"  --lcov=FILE       line and branch coverage, for genhtml\n"                                                                      \
-	"  --simpoint=FILE   basic block vectors; of the other threads in FILE.THREAD\n"                                                   \
-	"  --interval N      instructions of a vector (default 100000000)\n"                                                               \
+	"  --simpoint=FILE   basic block vectors; further threads: FILE.THREAD\n"                                                          \
+	"  --interval N      instructions per vector (default 100000000)\n"                                                                \
 	"  --fdata=FILE      for llvm-bolt -data\n"                                                                                        \
 	"  --autofdo=FILE    for clang -fprofile-sample-use and llvm-profdata\n"                                                           \
-	"  --module=ELF      what --fdata, --autofdo (default: the program) and --lcov\n"                                                  \
-	"                    (default: everything) are about\n"
+	"  --module=ELF      the file to profile with --fdata and --autofdo (default: the\n"                                               \
+	"                    program) and --lcov (default: all files)\n"
 
 /* Takes one option with its argument. 1, 0 if it is none of these, -1 if the argument makes no sense (it has been said so on stderr). */
 int tw_exports_option(struct tw_exports *e, const char *command, int option, const char *argument);
