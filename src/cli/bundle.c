@@ -16,13 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: trackway bundle [OPTION...] DIR\n\n"
-                           "Puts a recording, with the names of the code that ran, into one file to hand on:\n"
-                           "a tar archive. Whoever unpacks it needs neither the program nor its debug files.\n\n"
+static const char help[] = "Usage: trackway bundle [OPTION]... DIR\n\n"
+                           "Packs a recording, with the names of the code that ran, into one tar archive to\n"
+                           "pass on. Whoever unpacks it needs neither the program nor its debug files.\n\n"
                            "  -o FILE      the archive; default NAME.tar for NAME.tw\n"
-                           "  --sources    with the source files of lines that ran, so that report --lines\n"
-                           "               shows their text\n"
-                           "  --help       this text\n\n"
+                           "  --sources    include the source files of lines that ran, so that\n"
+                           "               report --lines shows their text\n"
+                           "  --help       print this help\n\n"
                            "For example:\n\n"
                            "  trackway bundle --sources gzip.tw\n"
                            "  tar -xf gzip.tar && trackway report --lines gzip.tw\n";

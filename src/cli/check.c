@@ -13,17 +13,17 @@
 #include <string.h>
 
 static const char help[] = "Usage: trackway check [-j N] [-q] DIR\n\n"
-                           "Validates a recording: checksums, that no chunk is missing, that descriptions\n"
-                           "of code are well-formed, that every chunk replays to its end, that what it\n"
-                           "holds is what was counted while recording, and that the times of each thread\n"
-                           "never go back. Each problem is named with its file and chunk; what is good all\n"
-                           "the same is told for each damaged thread.\n\n"
-                           "  -j N    replay with N threads (default: as many as there are processors)\n"
-                           "  -q      print nothing but problems\n"
-                           "  --help  this text\n\n"
+                           "Validates a recording: checksums, that no chunk is missing, that code\n"
+                           "descriptions are well-formed, that every chunk replays to its end, that the\n"
+                           "recording contains what was counted while recording, and that the times of each\n"
+                           "thread never go back. Each problem is named with its file and chunk; for each\n"
+                           "damaged thread, the undamaged rest is shown, too.\n\n"
+                           "  -j N    replay with N threads (default: one per processor)\n"
+                           "  -q      print only problems\n"
+                           "  --help  print this help\n\n"
                            "For example, after copying a recording from another machine:\n\n"
                            "  trackway check gzip.tw && trackway report gzip.tw\n\n"
-                           "Exit status: 0 when nothing is damaged, 1 when something is, 2 when DIR is not a\n"
+                           "Exit status: 0 if nothing is damaged, 1 if something is, 2 if DIR is not a\n"
                            "recording or cannot be opened. A recording that is still being written, or whose\n"
                            "writing was stopped, is incomplete, not damaged.\n";
 

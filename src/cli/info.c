@@ -17,17 +17,17 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const char help[] = "Usage: trackway info [OPTION...] DIR\n\n"
-                           "Tells what was recorded in DIR: the program, where and when it ran, how much it\n"
-                           "did, how many bytes that takes, its processes, and what was mapped in memory:\n"
-                           "modules (code), and data: files, heap, stacks, anonymous and shared memory, from\n"
-                           "when to when, and the system call that mapped it.\n\n"
-                           "  --mappings        all data, not only the first 40 mappings\n"
-                           "  --engine          only what the engine did: what it translated, why the code\n"
-                           "                    cache was left, what was handed on, time, memory\n"
+static const char help[] = "Usage: trackway info [OPTION]... DIR\n\n"
+                           "Shows a summary of the recording in DIR: the program, where and when it ran, how\n"
+                           "much it executed, the bytes stored, its processes, and its memory mappings:\n"
+                           "modules (code) and data (files, heap, stacks, anonymous and shared memory), from\n"
+                           "when to when, with the system call that created them.\n\n"
+                           "  --mappings        all data mappings, not only the first 40\n"
+                           "  --engine          only what the engine did: translation, exits from the code\n"
+                           "                    cache, sharing between processes, time, memory\n"
                            "  --address 0xA     only what was mapped at this address, from when to when\n"
-                           "  --json            for programs to read\n"
-                           "  --help            this text\n";
+                           "  --json            print the same as JSON\n"
+                           "  --help            print this help\n";
 
 static const char *const stream_names[TW_NSTREAMS] = {"c", "m", "e"};
 static const char *const stream_titles[TW_NSTREAMS] = {"tags (C)", "values (M)", "events (E)"};

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-static const char help[] = "Usage: trackway kept [OPTION...] [DIR]\n\n"
-                           "Lists what `trackway record` keeps for later recordings: translations, so that\n"
-                           "programs which have been recorded before begin with them, and the names of code\n"
-                           "in files. Of each: when it was used last, the memory that it takes on the disk,\n"
-                           "how many fragments or functions, the format or \"names\", the program or file.\n"
-                           "DIR is what record --keep names; default ~/.cache/trackway/translations.\n\n"
-                           "  --empty      remove all of them; recordings that run go on with theirs\n"
-                           "  --help       this text\n\n"
-                           "Exit status: 0; 1 when the directory cannot be read.\n";
+static const char help[] = "Usage: trackway kept [OPTION]... [DIR]\n\n"
+                           "Lists what `trackway record` caches for later recordings: translations, so that\n"
+                           "a program recorded before starts with them, and names of code in files. For\n"
+                           "each: time of last use, disk space, number of fragments or functions, the format\n"
+                           "or \"names\", and the program or file. DIR is the directory of record --keep; the\n"
+                           "default is ~/.cache/trackway/translations.\n\n"
+                           "  --empty      remove everything; recordings in progress keep theirs\n"
+                           "  --help       print this help\n\n"
+                           "Exit status: 0; 1 if the directory cannot be read or others can write to it.\n";
 
 static const char *format_of(const struct tw_kept *k)
 {

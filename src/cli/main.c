@@ -33,7 +33,7 @@ static const struct command commands[] = {
     {"dump", tw_cmd_dump, "print references, blocks, code or streams as text"},
     {"check", tw_cmd_check, "validate a recording"},
     {"kept", tw_cmd_kept, "list or remove translations cached for later recordings"},
-    {"pack", tw_cmd_pack, "recompress a recording: smaller, or faster to read"},
+    {"pack", tw_cmd_pack, "recompress a recording to a smaller size"},
     {"bundle", tw_cmd_bundle, "pack a recording into one file to pass on"},
 };
 

@@ -13,13 +13,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: trackway pack [OPTION...] DIR\n\n"
-                           "Makes a recording smaller: the same trace, written by the best coder there is,\n"
-                           "which takes many times as long as recording it did. Reading takes no longer.\n\n"
-                           "  -o DIR2      leave DIR as it is and write there; default: DIR is replaced once\n"
-                           "               the new one is whole\n"
-                           "  --fast       by the coder of record, which is quick and makes more of it\n"
-                           "  --help       this text\n\n"
+static const char help[] = "Usage: trackway pack [OPTION]... DIR\n\n"
+                           "Makes a recording smaller: rewrites the same trace with the best coder, which\n"
+                           "takes many times as long as recording it did. Reading takes about as long as\n"
+                           "before.\n\n"
+                           "  -o DIR2      write to DIR2 and leave DIR unchanged; default: replace DIR when\n"
+                           "               the new recording is complete\n"
+                           "  --fast       use the quick coder of record: the result is larger\n"
+                           "  --help       print this help\n\n"
                            "For example:\n\n"
                            "  trackway pack gzip.tw\n"
                            "  trackway pack -o small.tw gzip.tw\n";

@@ -11,16 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] = "Usage: trackway serve [OPTION...] DIR\n\n"
+static const char help[] = "Usage: trackway serve [OPTION]... DIR\n\n"
                            "Serves the page of a recording (report --html) to a browser on this machine: all\n"
-                           "functions with their code, and a box for questions in SQL. It prints the address\n"
-                           "once it is ready, and goes on until it is interrupted.\n\n"
-                           "  --port N       that port (default 8917; 0: any that is free)\n"
-                           "  --listen ADDR  another address than 127.0.0.1. Whoever reaches it can read all\n"
-                           "                 of the recording, so --i-know is wanted too\n"
-                           "  --i-know       see --listen\n"
-                           "  -j N           replay with N threads (default: one for each processor)\n"
-                           "  --help         this text\n\n"
+                           "functions with their code, and a box for SQL queries. It prints the address when\n"
+                           "it is ready, and runs until it is interrupted.\n\n"
+                           "  --port N       listen on this port (default 8917; 0: any free port)\n"
+                           "  --listen ADDR  listen on this address instead of 127.0.0.1. Anyone who can\n"
+                           "                 reach it can read the whole recording, so --i-know is required\n"
+                           "  --i-know       confirm --listen\n"
+                           "  -j N           replay with N threads (default: one per processor)\n"
+                           "  --help         print this help\n\n"
                            "For example:\n\n"
                            "  trackway serve gzip.tw\n";
 

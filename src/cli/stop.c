@@ -7,18 +7,19 @@
 #include <string.h>
 
 static const char stop_help[] = "Usage: trackway stop PID\n\n"
-                                "Ends the recording of process PID, and of all that is recorded with it, while\n"
-                                "they run: each goes on natively from where it is, as if it had never been\n"
-                                "recorded, and its recorder closes the recording. PID may be the recorder's, too.\n\n"
-                                "  --help                 this text\n\n"
-                                "Exit status: 0; 1 when it cannot be let go: then it goes on being recorded.\n";
+                                "Ends the recording of process PID and of all processes recorded with it. Each\n"
+                                "continues natively from where it is, as if it had never been recorded, and the\n"
+                                "recorder closes the recording. PID can also be the recorder's.\n\n"
+                                "  --help                 print this help\n\n"
+                                "Exit status: 0; 1 if the process cannot be released (it stays recorded) or is\n"
+                                "not being recorded.\n";
 
 static const char keep_help[] = "Usage: trackway keep PID\n\n"
-                                "Has the recorder of process PID, which records with --ring, store what it has of\n"
-                                "the last of what ran. Recording goes on, and what comes then is stored behind it\n"
-                                "the next time, or at the end. PID may be the recorder's, too.\n\n"
-                                "  --help                 this text\n\n"
-                                "Exit status: 0; 1 when it is not recorded with --ring.\n";
+                                "Makes the recorder of process PID, which records with --ring, write what it\n"
+                                "holds. Recording continues; later data is appended the next time, or at the end.\n"
+                                "PID can also be the recorder's.\n\n"
+                                "  --help                 print this help\n\n"
+                                "Exit status: 0; 1 if the process is not recorded with --ring.\n";
 
 static int ask(const char *word, const char *help, int argc, char **argv)
 {

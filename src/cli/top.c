@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: trackway top [OPTION...] DIR\n\n"
-                           "Shows on the terminal which functions, blocks and source lines of a recording\n"
-                           "executed most, and behind each the function's source and instructions. It\n"
-                           "follows a recording that is still being written.\n\n"
-                           "  -j N    replay with N threads (default: one for each processor)\n"
-                           "  --help  this text\n\n"
+static const char help[] = "Usage: trackway top [OPTION]... DIR\n\n"
+                           "Lists on the terminal which functions, blocks and source lines of a recording\n"
+                           "executed most, and shows a function's source and instructions. If the recording\n"
+                           "is still being written, the display is refreshed.\n\n"
+                           "  -j N    replay with N threads (default: one per processor)\n"
+                           "  --help  print this help\n\n"
                            "Keys: f functions, b blocks, l lines, Enter code, Esc back, / find, s sort,\n"
-                           "? all keys, q end.\n";
+                           "? all keys, q quit.\n";
 
 static int show(const char *dir, uint64_t jobs)
 {

@@ -14,23 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "Usage: mpirun -n N trackway-mpi analyze NAME [OPTION...] DIR...\n"
-                           "       mpirun -n N trackway-mpi analyze ./FILE.so [OPTION...] DIR...\n\n"
-                           "Analyzes recordings with all ranks of an MPI job, and prints what\n"
+static const char help[] = "Usage: mpirun -n N trackway-mpi analyze NAME [OPTION]... DIR...\n"
+                           "       mpirun -n N trackway-mpi analyze ./FILE.so [OPTION]... DIR...\n\n"
+                           "Runs an analyzer on recordings with all ranks of an MPI job, and prints what\n"
                            "`trackway analyze` prints. DIR is a recording on a file system that all ranks\n"
-                           "see; of several each has its answer.\n\n"
-                           "  --mine           each rank has recordings of its own: %r in DIR is its number\n"
-                           "  -j N             each rank replays with N threads (default: as many as there\n"
-                           "                   are processors for it)\n"
-                           "  --state FILE     keep what is known so far: rank N in FILE.N, all at the end in\n"
-                           "                   FILE; and go on from there. With --mine: %r in FILE is the\n"
-                           "                   rank\n"
+                           "share; with several, each has its own answer.\n\n"
+                           "  --mine           each rank has its own recordings: %r in DIR is its number\n"
+                           "  -j N             each rank replays with N threads (default: as many as it has\n"
+                           "                   processors)\n"
+                           "  --state FILE     save the state of rank N in FILE.N, and all of it at the end\n"
+                           "                   in FILE; resume from these. With --mine, %r in FILE is the\n"
+                           "                   rank number\n"
                            "  --state-every SECONDS\n"
-                           "                   how often it is kept; default 30\n"
-                           "  --times          what each rank spent its time with, to standard error\n"
+                           "                   how often to save it; default 30\n"
+                           "  --times          print on standard error how each rank spent its time\n"
                            "  --help, --version\n\n"
                            "The other options are those of trackway analyze. docs/cluster.md has a script\n"
-                           "for Slurm, and what how many nodes gain.\n";
+                           "for Slurm, and a model of the speedup with many nodes.\n";
 
 /* Takes an option without a value out of the words; 0: it is not among them. */
 static int take_flag(int *argc, char **argv, const char *flag)
