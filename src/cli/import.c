@@ -11,25 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "Usage: trackway import lackey [OPTION...] TRACE\n"
-                           "\n"
-                           "Makes a recording of what `valgrind --tool=lackey --trace-mem=yes` wrote: a\n"
-                           "file, plain or compressed (.gz, .xz, .zst), or - for standard input. All other\n"
-                           "commands read it.\n"
-                           "\n"
-                           "  -o DIR   where the recording goes; default NAME.tw, with NAME of the trace\n"
-                           "           without directories and extension. A recording that stands there\n"
-                           "           is renamed to DIR.old\n"
-                           "  -q       do not say what was imported\n"
-                           "  --help   this text\n"
-                           "\n"
-                           "For example:\n"
-                           "\n"
+static const char help[] = "Usage: trackway import lackey [OPTION]... TRACE\n\n"
+                           "Converts the output of `valgrind --tool=lackey --trace-mem=yes` into a recording\n"
+                           "that all other commands can read. TRACE is a file, plain or compressed (.gz,\n"
+                           ".xz, .zst), or - for standard input.\n\n"
+                           "  -o DIR   store the recording in DIR; the default is the name of the trace\n"
+                           "           without directories and extension, plus .tw. An older recording is\n"
+                           "           renamed to DIR.old\n"
+                           "  -q       do not print a summary\n"
+                           "  --help   print this help\n\n"
+                           "For example:\n\n"
                            "  valgrind --tool=lackey --trace-mem=yes --log-file=ls.trace ls\n"
                            "  trackway import lackey ls.trace\n"
-                           "  trackway report ls.tw\n"
-                           "\n"
-                           "A trace has addresses only: no code, no modules, no threads, no system calls.\n";
+                           "  trackway report ls.tw\n\n"
+                           "A trace has only addresses: no code, no modules, no threads, no system calls.\n";
 
 struct import {
 	const char *input, *name; /* name: for messages */
