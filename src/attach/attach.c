@@ -108,8 +108,8 @@ static int lock_later(struct tw_tracee *t, uint64_t flags, uint64_t now)
 		return -1;
 	if (!result)
 		return 0;
-	snprintf(t->why, sizeof t->why, "process %d has locked all that it maps (mlockall), and cannot do without: %s", (int)t->pid,
-	         strerror((int)-result));
+	snprintf(t->why, sizeof t->why, "process %d locks all memory that it maps (mlockall), and that cannot be turned off: %s",
+	         (int)t->pid, strerror((int)-result));
 	return -1;
 }
 
@@ -155,7 +155,7 @@ static int run_engine(struct tw_tracee *t, const struct tw_taken *k, uint64_t en
 		return -1;
 	if (word == TW_ATTACH_DONE)
 		return tw_tracee_read(t, a->thread, k->thread, t->n * sizeof *k->thread);
-	snprintf(t->why, sizeof t->why, "process %d cannot be taken: %.*s", (int)t->pid, (int)sizeof a->failure, a->failure);
+	snprintf(t->why, sizeof t->why, "process %d cannot be attached: %.*s", (int)t->pid, (int)sizeof a->failure, a->failure);
 	return -1;
 }
 

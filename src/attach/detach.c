@@ -164,7 +164,7 @@ static int park_all(struct leaving *v)
 			nap();
 	} while (!error && (visited || more) && now_ms() < until);
 	if (!error && waiting)
-		snprintf(v->t.why, sizeof v->t.why, "process %d does not come to where it could be let go", (int)v->t.pid);
+		snprintf(v->t.why, sizeof v->t.why, "process %d does not reach a point where it could be released", (int)v->t.pid);
 	return error || waiting ? -1 : 0;
 }
 
@@ -206,7 +206,7 @@ static int give_back(struct leaving *v, size_t i, struct tw_left_process *p)
 			return tw_tracee_read(&v->t, r->r8, p, sizeof *p);
 		if (said(r) == TW_LEAVE_NEVER) {
 			tw_tracee_read(&v->t, r->r8, why, sizeof why - 1);
-			snprintf(v->t.why, sizeof v->t.why, "process %d cannot be let go: %s", (int)v->t.pid, why);
+			snprintf(v->t.why, sizeof v->t.why, "process %d cannot be released: %s", (int)v->t.pid, why);
 			return -1;
 		}
 		tw_tracee_resume(&v->t, i, NULL);

@@ -70,15 +70,15 @@ static int refuse_kind(const struct asked *a)
 	if (group != a->pid)
 		return say(a, "is a thread of process %ld: give that number", group);
 	if (state == 'Z' && number(a->status, "\nThreads:") > 1)
-		return say(a, "has ended its first thread, which the engine would begin with");
+		return say(a, "has ended its first thread, in which the engine would start");
 	if (state == 'Z' || state == 'X')
-		return say(a, "has ended, and waits for its parent to take note of it");
+		return say(a, "has ended, and is waiting for its parent (zombie)");
 	if (!*value(a->status, "\nVmSize:"))
-		return say(a, "is a thread of the kernel, which runs no program");
+		return say(a, "is a kernel thread, which runs no program");
 	if (state == 'T')
-		return say(a, "is stopped: it can be recorded when it goes on (SIGCONT)");
+		return say(a, "is stopped: it can be recorded once it continues (SIGCONT)");
 	if (tracer)
-		return say(a, "is traced by process %ld already, a debugger perhaps", tracer);
+		return say(a, "is already traced by process %ld, perhaps a debugger", tracer);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ static int refuse_place(void *context, const struct tw_maps_line *m)
 {
 	if (m->end <= TW_ENGINE_PLACE || m->start >= TW_ENGINE_PLACE_END)
 		return 0;
-	return say(context, "has memory of its own at 0x%llx, where the engine's has to be", (unsigned long long)m->start);
+	return say(context, "has memory at 0x%llx, where the engine's must be", (unsigned long long)m->start);
 }
 
 static int refuse_memory(struct asked *a)
@@ -118,7 +118,7 @@ static int refuse_program(const struct asked *a)
 	if (n == sizeof ident && ident[EI_CLASS] != ELFCLASS64)
 		return say(a, "runs a 32-bit program");
 	if (strstr(value(a->status, "\nx86_Thread_features:"), "shstk"))
-		return say(a, "has a shadow stack, which the engine does not keep");
+		return say(a, "has a shadow stack, which the engine does not support");
 	return 0;
 }
 
@@ -137,9 +137,9 @@ static int refuse_user(const struct asked *a)
 	long real = -1, effective = -1, saved = -1, files = -1;
 	sscanf(value(a->status, "\nUid:"), "%ld %ld %ld %ld", &real, &effective, &saved, &files);
 	if (real != effective || real != saved || real != files)
-		return say(a, "runs with the rights of two users (set-uid): the kernel keeps it from being looked into");
+		return say(a, "runs with the rights of two users (set-uid): the kernel does not allow access to it");
 	if (real != (long)geteuid())
-		return say(a, "is of user %s: trackway has to be run by that user", user_name(real));
+		return say(a, "belongs to user %s: trackway must be run by that user", user_name(real));
 	return 0;
 }
 
@@ -156,9 +156,9 @@ static int differs(pid_t pid, const char *name)
 static int refuse_place_in_system(const struct asked *a)
 {
 	if (differs(a->pid, "root") || differs(a->pid, "ns/mnt"))
-		return say(a, "has another root or other mounts, as in a container: trackway has to be run in there");
+		return say(a, "has another root or other mounts, as in a container: run trackway in there");
 	if (differs(a->pid, "ns/pid") || differs(a->pid, "ns/user"))
-		return say(a, "is in another namespace, as in a container: trackway has to be run in there");
+		return say(a, "is in another namespace, as in a container: run trackway in there");
 	return 0;
 }
 
@@ -169,9 +169,9 @@ static int refuse_seccomp(const struct asked *a)
 	read_proc(getpid(), "status", own, sizeof own);
 	const long mode = number(a->status, "\nSeccomp:");
 	if (mode == 1)
-		return say(a, "has forbidden itself nearly all system calls (strict seccomp), and the engine needs more");
+		return say(a, "has forbidden itself nearly all system calls (strict seccomp), but the engine needs more");
 	if (mode == 2 && number(a->status, "\nSeccomp_filters:") > number(own, "\nSeccomp_filters:"))
-		return say(a, "filters its system calls (seccomp): the engine's own could be forbidden, and it be killed for them");
+		return say(a, "filters its system calls (seccomp): the engine's calls could be forbidden, and the process killed for them");
 	return 0;
 }
 
@@ -203,7 +203,7 @@ int tw_refuse_limits(pid_t pid, const struct tw_sizes *sizes, char *why, size_t 
 	const struct asked a = {.pid = pid, .why = why, .size = size};
 	if (!raise_limit(pid, RLIMIT_AS, sizes->space) && !raise_limit(pid, RLIMIT_DATA, sizes->data))
 		return 0;
-	return say(&a, "may not have the memory that the engine needs beside its own, %llu MB (ulimit -v, -d)",
+	return say(&a, "may not have the memory that the engine needs in addition to its own, %llu MB (ulimit -v, -d)",
 	           (unsigned long long)(sizes->space >> 20));
 }
 

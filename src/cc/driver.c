@@ -354,7 +354,7 @@ static int leave_to_compiler(const struct tw_cc_drive *d, size_t k)
 {
 	const int is_by_hand = tw_cc_is_assembly(d->command.kind[k]);
 	if (!is_by_hand)
-		fprintf(stderr, "trackway cc: %s is not instrumented: the assembly that the compiler makes of it cannot be assembled\n",
+		fprintf(stderr, "trackway cc: %s is not instrumented: the compiler's assembly for it cannot be assembled\n",
 		        d->command.word[k]);
 	return is_by_hand ? AS_IT_IS : BY_COMPILER;
 }
@@ -369,12 +369,12 @@ static int instrument(const struct tw_cc_drive *d, size_t k, enum pass pass, con
 		fprintf(stderr, "trackway cc: %s: %s\n", source, strerror(errno));
 		done = FAILED;
 	} else if (c.text.repeated) {
-		fprintf(stderr, "trackway cc: %s is not instrumented: line %u of its assembly: %s makes code out of sight\n", source,
-		        c.text.repeated_line, c.text.repeated);
+		fprintf(stderr, "trackway cc: %s is not instrumented: line %u of its assembly: %s generates code that is not visible\n",
+		        source, c.text.repeated_line, c.text.repeated);
 	} else if (assemble(d, labelled, object, 1)) {
 		done = leave_to_compiler(d, k);
 	} else if (tw_cc_object_read(object, &c.object)) {
-		fprintf(stderr, "trackway cc: %s is not instrumented: what the compiler makes of it is no assembly for x86-64\n", source);
+		fprintf(stderr, "trackway cc: %s is not instrumented: the compiler does not make x86-64 assembly from it\n", source);
 	} else {
 		done = rewrite(d, k, pass, &c, to);
 	}
@@ -401,7 +401,7 @@ static int assemble_rewritten(const struct tw_cc_drive *d, size_t k, const char 
 	const int status = assemble(d, rewritten, object, 0);
 	if (!status || assemble(d, assembly, object, 0))
 		return status;
-	fprintf(stderr, "trackway cc: %s is not instrumented: there is no room for that in its assembly, as the assembler says\n",
+	fprintf(stderr, "trackway cc: %s is not instrumented: its assembly has no room for instrumentation, says the assembler\n",
 	        d->command.word[k]);
 	return 0;
 }
@@ -446,7 +446,7 @@ static int run_plainly(const struct tw_cc_drive *d)
 		tw_cc_push(&w, d->command.word[k]);
 	for (size_t k = 0; d->command.needs_lto && k < d->command.n; k++)
 		if (tw_cc_is_compiled(d->command.kind[k]))
-			fprintf(stderr, "trackway cc: %s is not instrumented: %s needs -flto, with which compilers make no assembly\n",
+			fprintf(stderr, "trackway cc: %s is not instrumented: %s needs -flto, with which the compiler makes no assembly\n",
 			        d->command.word[k], d->command.needs_lto);
 	if (d->command.step == TW_CC_STEP_HEADER)
 		push_own_flags(d, &w);
@@ -489,7 +489,7 @@ int tw_cc_drive(const struct tw_cc_wishes *wishes, int argc, char **argv)
 	}
 	const int is_plain = d.command.step == TW_CC_STEP_PLAIN || d.command.step == TW_CC_STEP_HEADER;
 	if (d.command.lto && d.command.n_sources && !is_plain && wishes->verbose)
-		fprintf(stderr, "trackway cc: what is instrumented here is compiled without -flto\n");
+		fprintf(stderr, "trackway cc: instrumented files are compiled without -flto\n");
 	tw_cc_catch_signals();
 	int status = is_plain ? run_plainly(&d) : make_directory(&d);
 	if (d.directory[0]) {

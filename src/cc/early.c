@@ -216,7 +216,7 @@ static void leave(struct early *e, const char *path)
 		memcpy(e->own + from, e->plain + from, f->bytes);
 		fprintf(stderr, "trackway cc: %s: %s is not instrumented: %s\n", path, f->name,
 		        f->is_early ? "it may be called while the program is being linked"
-		                    : "it goes with what may be called while the program is being linked");
+		                    : "it is tied to code that may be called while the program is being linked");
 	}
 }
 
@@ -263,7 +263,7 @@ static int may_set_thread_pointer(const struct early *e)
 static void leave_all(struct early *e, const char *path)
 {
 	memcpy(e->own, e->plain, e->code->p_filesz);
-	fprintf(stderr, "trackway cc: %s is not instrumented: it has no C library that makes thread-local memory\n", path);
+	fprintf(stderr, "trackway cc: %s is not instrumented: it has no C library that sets up thread-local memory\n", path);
 }
 
 const char *tw_cc_early(const char *path)

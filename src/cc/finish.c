@@ -69,7 +69,7 @@ static const char *number_blocks(struct numbering *n, uint64_t at, const struct 
 		uint8_t *site = tw_cc_linked_at(
 		    n->file, n->section->sh_addr + block + offsetof(struct tw_cc_block, site) + (uint64_t)(int64_t)b.site, sizeof own);
 		if (!site || !b.bytes)
-			return "its description of blocks does not go with its code";
+			return "its description of blocks does not match its code";
 		memcpy(site, &own, sizeof own);
 		block += b.bytes;
 	}

@@ -38,7 +38,9 @@ static char *find_part(const char *name)
 	if (!path && access("/proc/self/exe", F_OK))
 		fprintf(stderr, "trackway cc: instrumenting needs /proc, which is not mounted here (mount -t proc proc /proc)\n");
 	else if (!path)
-		fprintf(stderr, "trackway cc: its run-time part, %s, is neither beside trackway nor in ../lib/trackway from there\n", name);
+		fprintf(stderr,
+		        "trackway cc: its run-time part, %s, was found neither next to trackway nor in ../lib/trackway relative to it\n",
+		        name);
 	return path;
 }
 

@@ -57,11 +57,11 @@ static void look_for_trouble(struct tw_cc_code *c)
 		struct tw_cc_insn *i = &c->insn[k];
 		const struct tw_cc_insn *next = i + 1;
 		if (!i->d.len)
-			tw_cc_code_leave(c, i, "it is not known what this is");
+			tw_cc_code_leave(c, i, "unknown instruction or directive");
 		if (i->d.kind == INSN_LOOP)
 			tw_cc_code_leave(c, i, "its branch cannot be lengthened");
 		if (!i->falls && k + 1 < c->n_insns && next->section == i->section && next->function == i->function)
-			tw_cc_code_leave(c, i, "there is something else than instructions behind it");
+			tw_cc_code_leave(c, i, "something other than instructions follows it");
 		check_target(c, i);
 		if (writes_frames(c, i))
 			tw_cc_code_leave(c, i, "inline assembly says where its frames are");

@@ -13,7 +13,7 @@ void tw_output_say(struct tw_output *o, int error)
 {
 	struct tw_output_result *r = &o->result;
 	tw_failure_sentence(error, r->failure, sizeof r->failure);
-	r->said = fprintf(stderr, "trackway: recording stopped, the program goes on: %s\n", r->failure) > 0;
+	r->said = fprintf(stderr, "trackway: recording stopped, the program continues: %s\n", r->failure) > 0;
 }
 
 void tw_output_fail(struct tw_output *o, int error)

@@ -109,7 +109,7 @@ int tw_attached_let_go(const struct tw_control *control, char *said, size_t size
 	char why[512] = "";
 	int error = tw_detach_all(control, &done, why, sizeof why);
 	if (!error && !done.processes) { /* it is just being taken, or has just ended */
-		snprintf(why, sizeof why, "nothing runs under the engine just now");
+		snprintf(why, sizeof why, "no process is running under the engine right now");
 		error = -1;
 	}
 	const int n = snprintf(said, size, "%u process%s with %u thread%s %s on natively", done.processes, done.processes == 1 ? "" : "es",
@@ -174,7 +174,7 @@ struct tw_attached_end tw_attached_run(const struct tw_attach_options *options, 
 	if (end.failed)
 		fprintf(stderr, "trackway record: %s\n", why);
 	else if (!quiet)
-		fprintf(stderr, "trackway: process %d is being recorded; Ctrl-C, or trackway stop %d, lets it go\n", (int)options->pid,
+		fprintf(stderr, "trackway: process %d is being recorded; Ctrl-C or trackway stop %d releases it\n", (int)options->pid,
 		        (int)options->pid);
 	if (!end.failed)
 		wait_for(options->pid, process, left, &signals, &end);

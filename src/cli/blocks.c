@@ -42,8 +42,7 @@ static const char help[] = "Usage: trackway blocks [OPTION]... INPUT\n\n"
                            "                  (default 50)\n"
                            "  --no-demangle   print C++ and Rust names in mangled form\n"
                            "  -j N            replay with N threads (recordings; default: one per processor)\n"
-                           "  --help          print this help\n\n"
-                           TW_EXPORT_HELP "\n"
+                           "  --help          print this help\n\n" TW_EXPORT_HELP "\n"
                            "For example:\n\n"
                            "  trackway blocks -o gzip gzip.tw\n"
                            "  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ls 9>&1 >/dev/null |\n"
@@ -395,7 +394,7 @@ static int check_options(const struct blocks *b)
 {
 	int is_graph = b->output == DOT || b->output == SVG;
 	if (!is_graph && (b->graph.function || b->has_nodes))
-		return tw_usage_error("blocks", "%s is about a graph: --dot or --svg is wanted too",
+		return tw_usage_error("blocks", "%s is about a graph: --dot or --svg is required, too",
 		                      b->graph.function ? "--function" : "--nodes");
 	if (b->graph.function && !is_directory(b->input))
 		return tw_usage_error("blocks", "--function needs a recording: a trace does not name functions");
@@ -410,7 +409,7 @@ static int check_options(const struct blocks *b)
 static int no_input(const char *taker, const char *taken)
 {
 	if (!taker)
-		return tw_usage_error("blocks", "an input is wanted: a recording, a trace, or - for a trace on standard input");
+		return tw_usage_error("blocks", "an input is required: a recording, a trace, or - for a trace on standard input");
 	return tw_usage_error("blocks", "--%s has taken '%s' for the file it writes, and no input is left; write --%s=FILE %s", taker,
 	                      taken, taker, taken);
 }
@@ -428,7 +427,7 @@ static int parse(struct blocks *b, int argc, char **argv)
 	if (argc == optind)
 		return no_input(taker, taken);
 	if (argc - optind != 1)
-		return tw_usage_error("blocks", "exactly one input is wanted: a recording, a trace, or - for a trace on standard input");
+		return tw_usage_error("blocks", "exactly one input is required: a recording, a trace, or - for a trace on standard input");
 	b->input = argv[optind];
 	b->path.most = b->top ? (uint32_t)b->top : UINT32_MAX;
 	return check_options(b);

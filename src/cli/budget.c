@@ -48,13 +48,13 @@ static void print_ends(FILE *f, const struct tw_budget *b, const struct tw_budge
 		fprintf(f, "the budget was never used up%s",
 		        end->behind    ? ""
 		        : !b->accounts ? ": the program ended within the first period, and was recorded all the time"
-		                       : ": recording costs less, and was always on once it had begun");
+		                       : ": recording costs less, and was on from its start to the end");
 	if (end->behind)
 		print_times(f, ", the recorder had to catch up", end->behind);
 	if (end->waited_us)
 		fprintf(f, ", and was waited for %s", tw_budget_time(end->waited_us * 1000ull, time));
 	if (end->displaced)
-		fprintf(f, "; of what was used %s are what the recorder took of the program's processors",
+		fprintf(f, "; %s of the used time is what the recorder took of the program's processors",
 		        tw_budget_time(end->displaced, time));
 }
 
@@ -75,8 +75,8 @@ void tw_budget_tell_part(const char *command, const struct tw_recording *r)
 	if (!b)
 		return;
 	const struct tw_budget_figures sum = tw_budget_sum(b, n);
-	fprintf(stderr, "trackway %s: what follows is of %.1f%% of the CPU time: the recording was made with a budget of %s in %s%s\n",
-	        command, percent(sum.enabled, sum.cpu), tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period), per(b));
+	fprintf(stderr, "trackway %s: this covers %.1f%% of the CPU time: the recording was made with a budget of %s in %s%s\n", command,
+	        percent(sum.enabled, sum.cpu), tw_budget_text(&b->asked, asked), tw_budget_time(b->asked.period, period), per(b));
 }
 
 /* ---- text ---- */

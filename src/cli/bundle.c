@@ -146,9 +146,9 @@ static int parse(struct bundle *b, int argc, char **argv)
 			return tw_wrong_option(&set, option, argv);
 	}
 	if (argc - optind != 1)
-		return tw_usage_error("bundle", "exactly one recording is wanted");
+		return tw_usage_error("bundle", "exactly one recording is required");
 	return tw_parse_directory(argv[optind], b->dir, sizeof b->dir) ? -1
-	                                                               : tw_usage_error("bundle", "'%s' is no recording", argv[optind]);
+	                                                               : tw_usage_error("bundle", "'%s' is not a recording", argv[optind]);
 }
 
 static int run(struct bundle *b)

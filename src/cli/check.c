@@ -176,7 +176,7 @@ static void tell_damage(struct check *c, size_t thread)
 static void compare(struct check *c, const char *where, const char *what, uint64_t counted, uint64_t found)
 {
 	if (counted != found)
-		problem(c, "%s: %llu %s were counted while recording, %llu are found", where, (unsigned long long)counted, what,
+		problem(c, "%s: %llu %s were counted while recording, but %llu found", where, (unsigned long long)counted, what,
 		        (unsigned long long)found);
 }
 
@@ -192,7 +192,7 @@ static void check_chunk(struct check *c, const struct tw_thread_info *t, const s
 	compare(c, where, "gaps", info->gaps, f->gaps);
 	compare(c, where, "time stamps", info->stamps, f->stamps);
 	if (f->backwards)
-		problem(c, "%s: a time stamp is before the one before it", where);
+		problem(c, "%s: a time stamp is earlier than the one before it", where);
 }
 
 /* Whether a chunk begins where the one before it ended. */
@@ -219,7 +219,8 @@ static void check_thread(struct check *c, size_t thread)
 		const struct found *f = &c->found[c->first[thread] + i];
 		check_order(c, t, before, info);
 		if (f->first_time && f->first_time < time)
-			problem(c, TW_THREAD_FILE ": chunk %u: its time is before that of the chunk before it", t->serial, info->sequence);
+			problem(c, TW_THREAD_FILE ": chunk %u: its time is earlier than that of the chunk before it", t->serial,
+			        info->sequence);
 		time = f->last_time ? f->last_time : time;
 		if (!f->damage)
 			check_chunk(c, t, info, f);
@@ -387,7 +388,7 @@ static int parse(struct check *c, int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1)
-		return tw_usage_error("check", "exactly one recording is wanted");
+		return tw_usage_error("check", "exactly one recording is required");
 	c->dir = argv[optind];
 	return -1;
 }

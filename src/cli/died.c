@@ -74,17 +74,17 @@ static int is_below_stack(const struct tw_fault *f)
 static const char *reason_of(const struct tw_fault *f)
 {
 	if (f->number == SIGSEGV && f->code == SEGV_MAPERR && is_below_stack(f))
-		return ", where the stack may not grow to: it has run over (ulimit -s)";
+		return ", beyond the limit of the stack: stack overflow (ulimit -s)";
 	if (f->number == SIGSEGV && f->code == SEGV_MAPERR)
 		return ", where nothing is mapped";
 	if (f->number == SIGSEGV && f->code == SEGV_ACCERR)
 		return ", which its mapping does not allow";
 	if (!is_canonical(f->pc))
-		return ", which no address can be (it is not canonical)";
+		return ", which is not a canonical address";
 	if (f->number == SIGSEGV && f->code == SI_KERNEL)
-		return ", which no address can be (it is not canonical), or an instruction that is not allowed";
+		return ", which is not a canonical address, or an instruction that is not allowed";
 	if (f->number == SIGBUS && f->code == BUS_ADRERR)
-		return ", behind the end of the file that is mapped there";
+		return ", beyond the end of the mapped file";
 	if (f->number == SIGBUS && f->code == BUS_ADRALN)
 		return ", which is not aligned";
 	return "";
@@ -94,7 +94,7 @@ static const char *reason_of(const struct tw_fault *f)
 static const char *deed_of(const struct tw_fault *f)
 {
 	if (f->number == SIGFPE)
-		return f->code == FPE_INTDIV ? "a division by zero" : "an error of floating-point arithmetic";
+		return f->code == FPE_INTDIV ? "a division by zero" : "a floating-point error";
 	if (f->number == SIGILL)
 		return "an instruction that the processor does not have";
 	return f->code == TRAP_TRACE ? "a single step" : "a breakpoint (int3)";
@@ -109,12 +109,12 @@ static void put_sender(FILE *f, const struct died *d)
 	} known[] = {
 	    {SIGINT, 1, "sent by the terminal (Ctrl-C)"},
 	    {SIGQUIT, 1, "sent by the terminal (Ctrl-\\)"},
-	    {SIGHUP, 1, "its terminal is gone"},
-	    {SIGALRM, 1, "a timer ran out"},
-	    {SIGXCPU, 1, "it has used the processor for as long as it may (ulimit -t)"},
-	    {SIGSYS, 1, "a system call that a filter (seccomp) does not allow"},
-	    {SIGPIPE, 0, "a write to a pipe or socket that nobody reads any more"},
-	    {SIGXFSZ, 0, "a file would become larger than it may (ulimit -f)"},
+	    {SIGHUP, 1, "its terminal was closed"},
+	    {SIGALRM, 1, "a timer expired"},
+	    {SIGXCPU, 1, "the CPU time limit was exceeded (ulimit -t)"},
+	    {SIGSYS, 1, "a system call forbidden by a filter (seccomp)"},
+	    {SIGPIPE, 0, "a write to a pipe or socket without a reader"},
+	    {SIGXFSZ, 0, "the file size limit was exceeded (ulimit -f)"},
 	};
 	const uint32_t sender = d->fault->sender;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -339,7 +339,7 @@ static int tell_other(void *context, const struct died *d)
 	if (is_first_process(d) || (!is_fault(d->fault) && d->fault->number != SIGABRT))
 		return 0;
 	if (s->told == MOST_OTHERS) {
-		fputs("trackway: more of its processes crashed: trackway report tells of them\n", s->f);
+		fputs("trackway: more of its processes crashed: see trackway report\n", s->f);
 		return 1;
 	}
 	s->told++;

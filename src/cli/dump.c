@@ -224,7 +224,7 @@ static int set_mode(struct dump *d, enum mode mode)
 {
 	d->mode = mode;
 	return ++d->n_modes > 1
-	           ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --code, --raw, --order and --syscalls can be had")
+	           ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --code, --raw, --order and --syscalls can be given")
 	           : -1;
 }
 
@@ -298,7 +298,7 @@ static int parse(struct dump *d, int argc, char **argv)
 	if (status < 0 && d->last && d->mode > MODE_LACKEY)
 		status = tw_usage_error("dump", "--last is about --refs, --blocks and --lackey");
 	if (status < 0 && argc - optind != 1)
-		status = tw_usage_error("dump", "exactly one recording is wanted");
+		status = tw_usage_error("dump", "exactly one recording is required");
 	d->dir = status < 0 ? argv[optind] : NULL;
 	return status;
 }

@@ -66,9 +66,9 @@ int tw_exports_to_stdout(const struct tw_exports *e)
 int tw_exports_check(const struct tw_exports *e, const char *command)
 {
 	if (e->interval && !e->simpoint)
-		return tw_usage_error(command, "--interval is about vectors: --simpoint is wanted too");
+		return tw_usage_error(command, "--interval is about vectors: --simpoint is required, too");
 	if (e->module && !tw_exports_need_profile(e))
-		return tw_usage_error(command, "--module is about a profile: --fdata, --autofdo or --lcov is wanted too");
+		return tw_usage_error(command, "--module is about a profile: --fdata, --autofdo or --lcov is required, too");
 	return -1;
 }
 

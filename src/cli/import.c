@@ -90,7 +90,8 @@ static int parse(struct import *im, int argc, char **argv)
 		switch (option) {
 		case 'o':
 			if (!tw_parse_directory(optarg, im->dir, sizeof im->dir))
-				return tw_usage_error("import", "-o wants the name of a directory, which a recording is, not '%s'", optarg);
+				return tw_usage_error("import", "-o wants the name of a directory (a recording is a directory), not '%s'",
+				                      optarg);
 			break;
 		case 'q':
 			im->quiet = 1;
@@ -102,11 +103,11 @@ static int parse(struct import *im, int argc, char **argv)
 		}
 	}
 	if (argc - optind < 1)
-		return tw_usage_error("import", "the kind of trace is missing: lackey is the one there is");
+		return tw_usage_error("import", "the kind of trace is missing: only lackey is supported");
 	if (strcmp(argv[optind], "lackey"))
 		return tw_usage_error("import", "there is no kind of trace '%s', only lackey", argv[optind]);
 	if (argc - optind != 2)
-		return tw_usage_error("import", "exactly one trace is wanted, or - for standard input");
+		return tw_usage_error("import", "exactly one trace is required, or - for standard input");
 	im->input = argv[optind + 1];
 	im->name = strcmp(im->input, "-") ? im->input : "standard input";
 	return -1;

@@ -115,7 +115,7 @@ static void print_state(const struct tw_recording_info *info)
 	putchar('\n');
 	char name[24];
 	if (has_ended(info) && info->wait_status == LET_GO)
-		print_line("ended", "not: the program was let go, and went on natively (trackway stop)");
+		print_line("ended", "no: the program was released and continued natively (trackway stop)");
 	else if (has_ended(info) && is_killed(info))
 		printf("%-16skilled by signal %d (%s)\n", "ended", WTERMSIG(info->wait_status),
 		       tw_signal_name(WTERMSIG(info->wait_status), name));
@@ -150,7 +150,7 @@ static void print_attached(const struct tw_recording_info *info)
 	char when[64];
 	format_time(info->start, when, sizeof when);
 	if (info->attached)
-		printf("%-16sattached at %s to process %u, which ran already\n", "beginning", when, info->attached);
+		printf("%-16sattached at %s to running process %u\n", "beginning", when, info->attached);
 }
 
 static void print_order(const struct tw_recording_info *info)
@@ -478,8 +478,7 @@ static int print_address(const struct tw_recording *r, const char *dir, uint64_t
 	if (!json) {
 		int error = tw_memory_print_address(r, address);
 		if (error == 1)
-			fprintf(stderr, "trackway info: %s: nothing is known to have been mapped at 0x%llx\n", dir,
-			        (unsigned long long)address);
+			fprintf(stderr, "trackway info: %s: no mapping at 0x%llx is known\n", dir, (unsigned long long)address);
 		return error;
 	}
 	tw_json_begin(&j, "info-address");
@@ -531,7 +530,7 @@ int tw_cmd_info(int argc, char **argv)
 			has_address = 1;
 	}
 	if (argc - optind != 1)
-		return tw_usage_error("info", "exactly one recording is wanted");
+		return tw_usage_error("info", "exactly one recording is required");
 	struct tw_recording *r;
 	int error = tw_recording_open(argv[optind], &r);
 	if (error)

@@ -82,10 +82,10 @@ int tw_cmd_kept(int argc, char **argv)
 		emptied = 1;
 	}
 	if (argc - optind > 1)
-		return tw_usage_error("kept", "it takes one directory at most");
+		return tw_usage_error("kept", "at most one directory can be given");
 	const char *dir = optind < argc ? argv[optind] : tw_keep_default(place) ? place : NULL;
 	if (!dir)
-		return tw_usage_error("kept", "there is no home directory to look in; name a directory");
+		return tw_usage_error("kept", "there is no home directory to search; give a directory");
 	char why[512];
 	const int error = tw_keep_look(dir);
 	if (error) {

@@ -91,7 +91,7 @@ int tw_learned_take(const char *dir, const char *file, unsigned what, int quiet,
 	if (error)
 		tw_learned_error("record", file, error);
 	else if (saved->kept[0])
-		fprintf(stderr, "trackway: %s; it is kept as %s, and learning has begun anew\n", saved->why, saved->kept);
+		fprintf(stderr, "trackway: %s; it is kept as %s, and learning starts afresh\n", saved->why, saved->kept);
 	if (!error && !quiet)
 		say(file, saved);
 	return error;

@@ -145,7 +145,7 @@ int tw_cmd_pack(int argc, char **argv)
 			return tw_usage_error("pack", "-o wants a directory, not '%s'", optarg);
 	}
 	if (argc - optind != 1)
-		return tw_usage_error("pack", "exactly one recording is wanted");
+		return tw_usage_error("pack", "exactly one recording is required");
 	if (!tw_parse_directory(argv[optind], dir, sizeof dir))
 		return tw_usage_error("pack", "'%s' is no recording", argv[optind]);
 	if (*to && is_same(dir, to))

@@ -71,10 +71,10 @@ void tw_part_tell_end(const char *command, const struct tw_recording *r, const s
 {
 	const uint64_t ns = tw_recording_info(r)->duration_ns, insns = view->from.kind == TW_WHERE_COUNT ? longest(r, view) : 0;
 	if (view->from.kind == TW_WHERE_TIME && ns && view->from.value >= ns)
-		fprintf(stderr, "%s %s: nothing is behind --from: the recording ends after %.3f s\n", tw_cli_program, command,
+		fprintf(stderr, "%s %s: nothing ran after --from: the recording ends after %.3f s\n", tw_cli_program, command,
 		        (double)ns / 1e9);
 	if (view->from.kind == TW_WHERE_COUNT && view->from.value >= insns)
-		fprintf(stderr, "%s %s: nothing is behind --from: %s ran %llu instructions\n", tw_cli_program, command,
+		fprintf(stderr, "%s %s: nothing ran after --from: %s ran %llu instructions\n", tw_cli_program, command,
 		        view->has_thread ? "the thread" : "the longest thread", (unsigned long long)insns);
 }
 

@@ -312,7 +312,7 @@ static int parse(struct command *c, int argc, char **argv)
 			return status;
 	}
 	if (argc - optind != 1)
-		return tw_usage_error("paths", "exactly one recording is wanted");
+		return tw_usage_error("paths", "exactly one recording is required");
 	c->dir = argv[optind];
 	return -1;
 }

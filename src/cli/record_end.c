@@ -55,7 +55,8 @@ static void keep_names(const struct record *r)
 	const struct tw_recording *written = tw_writer_written(r->writer);
 	const int error = written ? tw_names_keep_of(written, kept, r->ahead) : tw_names_keep(directory_path(r, dir), kept, r->ahead);
 	if (error)
-		fprintf(stderr, "trackway: no names are kept with the recording: %s\n", tw_failure_sentence(error, why, sizeof why));
+		fprintf(stderr, "trackway: names could not be stored with the recording: %s\n",
+		        tw_failure_sentence(error, why, sizeof why));
 }
 
 /* Packs what has been closed once more, if that is asked for. */
@@ -66,7 +67,7 @@ static void make_small(struct record *r)
 	flock(r->dir_fd, LOCK_UN); /* the writer's lock, which lasts as long as there is this descriptor */
 	const int error = tw_pack_in_place(r->dir, TW_CODER_SMALL, &packed);
 	if (error) {
-		fprintf(stderr, "trackway: the recording is not made smaller: %s\n", tw_failure_sentence(error, why, sizeof why));
+		fprintf(stderr, "trackway: the recording could not be made smaller: %s\n", tw_failure_sentence(error, why, sizeof why));
 	} else if (r->end.complete) {
 		memcpy(r->result.totals.stored, packed.stored, sizeof packed.stored);
 		r->result.totals.code_stored = packed.code_stored;

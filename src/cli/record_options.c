@@ -21,7 +21,7 @@ int tw_record_bad_usage(const char *what, const char *value)
 static int set_directory(struct record *r, const char *dir)
 {
 	r->has_dir = tw_parse_directory(dir, r->dir, sizeof r->dir);
-	return r->has_dir ? 0 : tw_record_bad_usage("-o wants the name of a directory, which a recording is, not", dir);
+	return r->has_dir ? 0 : tw_record_bad_usage("-o wants the name of a directory (a recording is a directory), not", dir);
 }
 
 static int set_format(struct record *r, const char *name)
@@ -131,13 +131,13 @@ static int set_keep_when(struct record *r, const char *text)
 static int check_ring(const struct record *r)
 {
 	if (r->keep_when && !r->ring_as_given)
-		return tw_record_bad_usage("there is no --ring to go with", "--keep-when");
+		return tw_record_bad_usage("--ring is required for", "--keep-when");
 	if (!r->ring_as_given)
 		return 0;
 	if (r->keep_when && r->stop_at != r->keep_when)
-		return tw_record_bad_usage("--keep-when does not go with", "--stop");
+		return tw_record_bad_usage("--keep-when cannot be combined with", "--stop");
 	if (r->format == TW_FORMAT_NONE || r->sink == TW_SINK_COUNT)
-		return tw_record_bad_usage("--ring is of no use with", r->sink == TW_SINK_COUNT ? "--sink=count" : "-f none");
+		return tw_record_bad_usage("--ring has no effect with", r->sink == TW_SINK_COUNT ? "--sink=count" : "-f none");
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static int set_spool(struct record *r, const char *text)
 {
 	r->spool_as_given = text;
 	if (!tw_parse_bytes(text, &r->spool))
-		return tw_record_bad_usage("--spool wants a size, as 500M or 2G, or 0, not", text);
+		return tw_record_bad_usage("--spool wants a size such as 500M or 2G, or 0, not", text);
 	return !r->spool || r->spool >= TW_SPOOL_LEAST ? 0 : tw_record_bad_usage("--spool wants 64M or more, or 0, not", text);
 }
 
@@ -154,7 +154,7 @@ static int set_limit(struct record *r, int is_size, const char *text)
 	if (is_size ? tw_ending_size(&r->ending, text) : tw_ending_time(&r->ending, text))
 		return 0;
 	return tw_record_bad_usage(
-	    is_size ? "--max-size wants a size, as 500M or 2G, not" : "--max-time wants a time, as 90s or 300ms, not", text);
+	    is_size ? "--max-size wants a size such as 500M or 2G, not" : "--max-time wants a time such as 90s or 300ms, not", text);
 }
 
 static int set_learn_what(struct record *r, const char *text)
@@ -326,18 +326,18 @@ static int check_budget(struct record *r)
 	if (!r->budget_as_given && r->learns_bare)
 		r->budget = (struct tw_budget_asked){.period = DEFAULT_PERIOD_NS, .budget = UNLIMITED, .is_share = 1};
 	if (r->switch_as_given && (!r->budget_as_given || r->learns_bare))
-		return tw_record_bad_usage(
-		    r->budget_as_given ? "where nothing is recorded there is no use for" : "there is no --budget to go with", "--switch");
+		return tw_record_bad_usage(r->budget_as_given ? "nothing is recorded, so there is no use for" : "--budget is required for",
+		                           "--switch");
 	if (r->switches && tw_form_of((uint32_t)r->format) != TW_FORM_PLAIN)
 		return tw_record_bad_usage("--switch wants asynchronous in format", tw_format_name((uint32_t)r->format));
 	if (!r->budget_as_given)
-		return r->period_as_given || r->per_as_given ? tw_record_bad_usage("there is no --budget to go with", without) : 0;
+		return r->period_as_given || r->per_as_given ? tw_record_bad_usage("--budget is required for", without) : 0;
 	if (!r->period_as_given)
 		r->budget.period = r->learn_what == TW_LEARN_REFS ? LONG_PERIOD_NS : DEFAULT_PERIOD_NS;
 	if (r->format == TW_FORMAT_NONE)
-		return tw_record_bad_usage("--budget is of no use in format", "none");
+		return tw_record_bad_usage("--budget has no effect in format", "none");
 	if (r->start_at || r->stop_at)
-		return tw_record_bad_usage("--budget does not go with", r->start_at ? "--start" : "--stop");
+		return tw_record_bad_usage("--budget cannot be combined with", r->start_at ? "--start" : "--stop");
 	if (!r->budget.is_share && r->budget.budget > r->budget.period)
 		return tw_record_bad_usage("the period is shorter than --budget", r->budget_as_given);
 	return 0;
@@ -359,47 +359,48 @@ static int check_ending(const struct record *r)
 	if (!r->ending.size && !r->ending.time)
 		return 0;
 	if (r->format == TW_FORMAT_NONE)
-		return tw_record_bad_usage("nothing is recorded in format none: there is no use for", option);
+		return tw_record_bad_usage("nothing is recorded in format none, so there is no use for", option);
 	if (r->budget.period || r->ring_as_given)
-		return tw_record_bad_usage(r->ring_as_given ? "--ring does not go with" : "--budget does not go with", option);
+		return tw_record_bad_usage(r->ring_as_given ? "--ring cannot be combined with" : "--budget cannot be combined with",
+		                           option);
 	if (r->ending.size && (r->sink == TW_SINK_COUNT || (r->with.n && !r->has_dir)))
-		return tw_record_bad_usage("where no recording is stored there is no use for", option);
+		return tw_record_bad_usage("no recording is stored, so there is no use for", option);
 	return 0;
 }
 
 static int check_learn(struct record *r)
 {
 	if (!r->learn && r->log_as_given)
-		return tw_record_bad_usage("there is no --learn to go with", "--log");
+		return tw_record_bad_usage("--learn is required for", "--log");
 	if (!r->learn)
 		return r->learn_what != TW_LEARN_ALL || r->runs != 1 || r->until > 0
-		           ? tw_record_bad_usage("there is no --learn to go with", r->learn_what != TW_LEARN_ALL ? "--learn-what"
-		                                                                   : r->runs != 1                ? "--runs"
-		                                                                                                 : "--until")
+		           ? tw_record_bad_usage("--learn is required for", r->learn_what != TW_LEARN_ALL ? "--learn-what"
+		                                                            : r->runs != 1                ? "--runs"
+		                                                                                          : "--until")
 		           : 0;
 	if (!r->has_format)
 		r->format = r->learn_what == TW_LEARN_REFS ? TW_FORMAT_DEP : TW_FORMAT_DEP_C;
 	r->learns_bare = !(r->learn_what & ~(unsigned)TW_LEARN_ALL) && !r->has_format && !r->has_dir && !r->verify && !r->order &&
 	                 !r->calls && !r->start_at && !r->stop_at && !r->ending.size && !r->ending.time;
 	if (r->log && !r->learns_bare)
-		return tw_record_bad_usage("where something is recorded, --log wants exact, not", r->log_as_given);
+		return tw_record_bad_usage("--log wants exact when something is recorded, not", r->log_as_given);
 	if (r->until > 0 && r->runs == 1)
 		r->runs = MOST_RUNS;
 	if (!r->runs)
 		return tw_record_bad_usage("--runs wants at least 1, not", "0");
 	if (r->runs > 1 && r->pid)
-		return tw_record_bad_usage("--runs does not go with", "--pid");
+		return tw_record_bad_usage("--runs cannot be combined with", "--pid");
 	if (r->format == TW_FORMAT_NONE || r->format == TW_FORMAT_MEM_ADDR)
-		return tw_record_bad_usage("--learn cannot be had in format", tw_format_name((uint32_t)r->format));
+		return tw_record_bad_usage("--learn is not available in format", tw_format_name((uint32_t)r->format));
 	if (r->learn_what == TW_LEARN_REFS && !tw_format_has_refs((uint32_t)r->format))
-		return tw_record_bad_usage("--learn-what=refs cannot be had in format", tw_format_name((uint32_t)r->format));
+		return tw_record_bad_usage("--learn-what=refs is not available in format", tw_format_name((uint32_t)r->format));
 	if (r->learn_what == TW_LEARN_CCT && tw_form_of((uint32_t)r->format) != TW_FORM_PLAIN)
-		return tw_record_bad_usage("--learn-what=cct cannot be had in format", tw_format_name((uint32_t)r->format));
+		return tw_record_bad_usage("--learn-what=cct is not available in format", tw_format_name((uint32_t)r->format));
 	if (r->with.n || r->sink == TW_SINK_COUNT || r->wait_first || r->ring_as_given)
-		return tw_record_bad_usage("--learn does not go with", r->ring_as_given           ? "--ring"
-		                                                       : r->with.n                ? "--with"
-		                                                       : r->sink == TW_SINK_COUNT ? "--sink=count"
-		                                                                                  : "--wait=first");
+		return tw_record_bad_usage("--learn cannot be combined with", r->ring_as_given           ? "--ring"
+		                                                              : r->with.n                ? "--with"
+		                                                              : r->sink == TW_SINK_COUNT ? "--sink=count"
+		                                                                                         : "--wait=first");
 	return 0;
 }
 
@@ -462,31 +463,32 @@ int tw_record_parse(struct record *r, int argc, char **argv)
 	r->command_argc = argc - optind;
 	r->command_argv = argv + optind;
 	if (r->pid && r->command_argc)
-		return tw_record_bad_usage("with --pid, which records what runs already, there is no command, as", r->command_argv[0]);
+		return tw_record_bad_usage("--pid records a running process, so there can be no command, such as", r->command_argv[0]);
 	if (r->pid && (r->wait_first || r->plain))
-		return tw_record_bad_usage("--pid does not go with", r->rest ? "--rest" : r->plain ? "--plain" : "--wait=first");
+		return tw_record_bad_usage("--pid cannot be combined with", r->rest ? "--rest" : r->plain ? "--plain" : "--wait=first");
 	if (r->command_argc < 1 && !r->pid) {
 		tw_usage_error("record", "there is no command to run");
 		return EXIT_OURS;
 	}
 	if (r->small && (r->sink == TW_SINK_COUNT || r->format == TW_FORMAT_NONE))
-		return tw_record_bad_usage("--small has nothing to pack with", r->sink == TW_SINK_COUNT ? "--sink=count" : "-f none");
+		return tw_record_bad_usage("--small has no recording to compress with",
+		                           r->sink == TW_SINK_COUNT ? "--sink=count" : "-f none");
 	if (r->verify && !tw_format_has_refs((uint32_t)r->format))
 		return tw_record_bad_usage("--verify has nothing to compare in format", tw_format_name((uint32_t)r->format));
 	if (r->verify && r->wait_first)
-		return tw_record_bad_usage("--verify, which says what it found when all has ended, cannot be had with --wait", "first");
+		return tw_record_bad_usage("--verify reports when all processes have ended; it cannot be combined with --wait", "first");
 	if (r->with.n && r->verify)
-		return tw_record_bad_usage("--verify does not go with", "--with");
+		return tw_record_bad_usage("--verify cannot be combined with", "--with");
 	if (take_wishes(r) || (r->with.n && tw_with_check(&r->with, (uint32_t)r->format, r->order)))
 		return EXIT_OURS;
 	if (r->order && r->format == TW_FORMAT_NONE)
-		return tw_record_bad_usage("--order is of no use in format", "none");
+		return tw_record_bad_usage("--order has no effect in format", "none");
 	if (r->order && tw_form_of((uint32_t)r->format) == TW_FORM_BITS)
-		return tw_record_bad_usage("--order cannot be had in format", tw_format_name((uint32_t)r->format));
+		return tw_record_bad_usage("--order is not available in format", tw_format_name((uint32_t)r->format));
 	if (r->calls && (r->format == TW_FORMAT_NONE || tw_form_of((uint32_t)r->format) == TW_FORM_BITS))
-		return tw_record_bad_usage("--calls cannot be had in format", tw_format_name((uint32_t)r->format));
+		return tw_record_bad_usage("--calls is not available in format", tw_format_name((uint32_t)r->format));
 	if ((r->start_at || r->stop_at) && r->format == TW_FORMAT_NONE)
-		return tw_record_bad_usage("--start and --stop are of no use in format", "none");
+		return tw_record_bad_usage("--start and --stop have no effect in format", "none");
 	if (check_learn(r) || check_budget(r) || check_ring(r) || check_ending(r) || tw_burst_check(&r->burst))
 		return EXIT_OURS;
 	if (r->start.kind && r->start.kind != TW_WHERE_COUNT && !memcmp(&r->start, &r->stop, sizeof r->start))

@@ -47,7 +47,7 @@ int tw_record_too_little(const struct tw_sizes *least)
 	const bool of_memory = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA), of_files = is_limited(RLIMIT_FSIZE);
 	fprintf(stderr, "trackway record: a limit is too low: recording needs ");
 	if (of_memory || !of_files)
-		fprintf(stderr, "%llu MB of memory beside what the program takes (ulimit -v, -d)%s",
+		fprintf(stderr, "%llu MB of memory in addition to the program's own (ulimit -v, -d)%s",
 		        (unsigned long long)(least->space >> 20), of_files ? " and " : "");
 	if (of_files)
 		fprintf(stderr, "shared memory of %llu MB (ulimit -f)", (unsigned long long)(least->memfd_bytes >> 20));
@@ -59,7 +59,7 @@ static int not_for_instrumented(const struct record *r, const char *what, const 
 {
 	char sentence[128];
 	snprintf(sentence, sizeof sentence, "%s: %s",
-	         r->native ? "--native records what trackway cc instrumented" : "the program was instrumented by trackway cc", what);
+	         r->native ? "--native records only what trackway cc instrumented" : "the program was instrumented by trackway cc", what);
 	return tw_record_bad_usage(sentence, value);
 }
 
@@ -75,16 +75,18 @@ static int can_be_switched(const struct record *r, const struct tw_where *at)
 static int check_switchable(const struct record *r)
 {
 	if (!can_be_switched(r, &r->start))
-		return not_for_instrumented(r, "there is no", r->windows ? "--start but at a function or a time" : "--start");
+		return r->windows ? not_for_instrumented(r, "--start can only be a function or a time, not", r->start_at)
+		                  : not_for_instrumented(r, "it does not support", "--start");
 	if (!can_be_switched(r, &r->stop))
-		return not_for_instrumented(r, "there is no",
-		                            r->windows ? "--stop but at a function, a count or a time" : "--stop but at a count");
+		return not_for_instrumented(
+		    r, r->windows ? "--stop can only be a function, a count or a time, not" : "--stop can only be a count, not",
+		    r->stop_at);
 	if (r->burst.burst && !r->switchable)
-		return not_for_instrumented(r, "without trackway cc --switchable there is no", "--burst");
+		return not_for_instrumented(r, "trackway cc --switchable is required for", "--burst");
 	if (r->budget_as_given && !r->switchable)
-		return not_for_instrumented(r, "without trackway cc --switchable there is no", "--budget");
+		return not_for_instrumented(r, "trackway cc --switchable is required for", "--budget");
 	if (r->budget_as_given && (r->budget.per_thread || r->burst.burst))
-		return not_for_instrumented(r, "a budget is the whole program's: there is no",
+		return not_for_instrumented(r, "a budget is the whole program's: it cannot be combined with",
 		                            r->burst.burst ? "--burst" : "--budget-per=thread");
 	return 0;
 }
@@ -95,18 +97,18 @@ static int check_instrumented(const struct record *r)
 	if (r->format != TW_FORMAT_DEP)
 		return not_for_instrumented(r, "it can only be recorded in format dep, not", tw_format_name((uint32_t)r->format));
 	if (r->verify || r->with.n)
-		return not_for_instrumented(r, "there is no", r->verify ? "--verify" : "--with");
+		return not_for_instrumented(r, "it does not support", r->verify ? "--verify" : "--with");
 	if (r->calls)
-		return not_for_instrumented(r, "there is no", "--calls");
+		return not_for_instrumented(r, "it does not support", "--calls");
 	if (r->ending.size || r->ending.time)
-		return tw_record_bad_usage("the program was instrumented by trackway cc: there is no",
+		return tw_record_bad_usage("the program was instrumented by trackway cc: it does not support",
 		                           r->ending.size ? "--max-size" : "--max-time");
 	if (r->order)
-		return not_for_instrumented(r, "there is no", "--order");
+		return not_for_instrumented(r, "it does not support", "--order");
 	if (r->switch_as_given || r->log_as_given)
-		return not_for_instrumented(r, "there is no", r->switch_as_given ? "--switch" : "--log");
+		return not_for_instrumented(r, "it does not support", r->switch_as_given ? "--switch" : "--log");
 	if (r->learn && r->learn_what & TW_LEARN_CONTEXTS)
-		return not_for_instrumented(r, "there is no", "--learn-what=cct");
+		return not_for_instrumented(r, "it does not support", "--learn-what=cct");
 	return check_switchable(r);
 }
 
@@ -169,13 +171,13 @@ int tw_record_prepare_program(struct record *r)
 		return tw_record_bad_usage("only programs compiled with trackway cc --switchable can be recorded in", "bursts");
 	r->engine = tw_launch_engine();
 	if (!r->engine) {
-		fprintf(stderr,
-		        "trackway record: the engine, trackway-engine, is neither beside trackway nor in ../lib/trackway from there\n");
+		fprintf(stderr, "trackway record: the engine, trackway-engine, was found neither next to trackway nor in ../lib/trackway "
+		                "relative to it\n");
 		return EXIT_OURS;
 	}
 	if (r->program.wants_place_of_engine) {
-		fprintf(stderr, "trackway record: %s is linked to stand at addresses from %#llx to %#llx, which the engine needs\n",
-		        r->program.path, TW_ENGINE_PLACE, TW_ENGINE_PLACE_END);
+		fprintf(stderr, "trackway record: %s is linked to addresses from %#llx to %#llx, which the engine needs\n", r->program.path,
+		        TW_ENGINE_PLACE, TW_ENGINE_PLACE_END);
 		return TW_COMMAND_CANNOT;
 	}
 	if (!r->pid && !may_make_code()) {

@@ -10,10 +10,11 @@ static void recover(const char *dir)
 	char why[1024];
 	int error = tw_unspool(dir, &buffers, &lost);
 	if (error)
-		fprintf(stderr, "trackway: %s: what its recorder had not encoded when it was killed cannot be encoded now: %s\n", dir,
+		fprintf(stderr, "trackway: %s: data that its killed recorder had not encoded cannot be encoded now: %s\n", dir,
 		        tw_failure_sentence(error, why, sizeof why));
 	else if (buffers || lost)
-		fprintf(stderr, "trackway: %s: its recorder was killed; %llu buffers that it had not encoded are in the recording now", dir,
+		fprintf(stderr,
+		        "trackway: %s: its recorder was killed; %llu buffers that it had not encoded have been added to the recording", dir,
 		        (unsigned long long)buffers);
 	if (!error && lost)
 		fprintf(stderr, ", %llu are lost", (unsigned long long)lost);

@@ -104,7 +104,7 @@ static int set_table(struct report *r, enum report_table table, const char *of)
 {
 	if (r->table_given && r->table != table)
 		return tw_usage_error("report",
-		                      "only one of --functions, --lines, --memory, --blocks, --callers, --callees and --tree can be had");
+		                      "only one of --functions, --lines, --memory, --blocks, --callers, --callees and --tree can be given");
 	r->table = table;
 	r->of = of;
 	r->table_given = 1;
@@ -228,14 +228,14 @@ static int check_options(const struct report *r)
 		return tw_usage_error("report", "--self is about functions: lines and calls need all");
 	if (r->last && (rows || r->html || r->form[TW_ROWS_CSV] || (r->form[TW_ROWS_JSON] && r->form[TW_ROWS_TEXT])))
 		return tw_usage_error("report",
-		                      "--last shows blocks in their order: it goes with --thread and either --text or --json only");
+		                      "--last shows blocks in order: it can only be combined with --thread and either --text or --json");
 	if (r->sort_given && r->table != REPORT_FUNCTIONS && r->table != REPORT_LINES)
 		return tw_usage_error("report", "--sort is about functions and lines; other tables have an order of their own");
 	if (r->html && !tw_part_is_all(&r->part))
-		return tw_usage_error("report", "--html shows all of a recording: it does not go with options that choose a part of it");
-	if (r->html && !report_has_tables(r) && (rows || r->top_given))
 		return tw_usage_error("report",
-		                      "--html shows all tables: with options that choose one, --text, --json or --csv is wanted too");
+		                      "--html shows the whole recording: it cannot be combined with options that select a part of it");
+	if (r->html && !report_has_tables(r) && (rows || r->top_given))
+		return tw_usage_error("report", "--html shows all tables: options that choose one need --text, --json or --csv as well");
 	if (report_to_stdout(r) > 1)
 		return tw_usage_error("report",
 		                      "only one of the outputs can go to standard output; write --text=FILE, --json=FILE, --csv=FILE");
@@ -252,9 +252,9 @@ static int parse(struct report *r, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc - optind > 1 && report_has_tables(r))
-		return tw_usage_error("report", "exactly one recording is wanted; a file to write is named as in --json=FILE");
+		return tw_usage_error("report", "exactly one recording is required; a file to write is named as in --json=FILE");
 	if (argc - optind != 1)
-		return tw_usage_error("report", "exactly one recording is wanted");
+		return tw_usage_error("report", "exactly one recording is required");
 	if (!r->html && !report_has_tables(r))
 		r->form[TW_ROWS_TEXT] = "-";
 	r->dir = argv[optind];

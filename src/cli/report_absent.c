@@ -73,7 +73,7 @@ static int tell_module(struct report *r)
 static int tell_ran(struct report *r, const char *wanted)
 {
 	char *sentence = NULL;
-	const char *why = r->table == REPORT_CALLERS   ? "no call of it is in what was looked at"
+	const char *why = r->table == REPORT_CALLERS   ? "no call of it was in the selected part"
 	                  : r->table == REPORT_CALLEES ? "it called nothing"
 	                  : r->table == REPORT_MEMORY  ? "it made no references to memory"
 	                                               : "nothing of it is in this table";
@@ -88,7 +88,8 @@ static int tell_absent(struct report *r, const char *wanted)
 {
 	const struct tw_absent *a = report_absent(r);
 	char *all = NULL, *sentence = tw_absent_sentence(a, wanted);
-	const char *more = r->table != REPORT_LINES && ran_inlined(r, wanted) ? "; --lines has what ran of it within its callers" : "";
+	const char *more =
+	    r->table != REPORT_LINES && ran_inlined(r, wanted) ? "; --lines shows what of it ran inlined in its callers" : "";
 	if (!sentence || asprintf(&all, "%s%s", sentence, more) < 0)
 		all = NULL;
 	const int status = all ? tell(r, all, a->what == TW_ABSENT_NOWHERE) : TW_ERR_MEMORY;

@@ -153,7 +153,7 @@ int tw_request_arguments(struct tw_request *r, int n, char **words, const char *
 		return tw_usage_error("analyze", "%s wants %s (as --%s has it) and exactly one recording", r->name,
 		                      tw_request_argument(r->analyzer)->argument, argument);
 	if (n < 1 || (!argument && n > 1))
-		return tw_usage_error("analyze", "exactly one recording is wanted");
+		return tw_usage_error("analyze", "exactly one recording is required");
 	*dir = words[n - 1];
 	return argument ? set_named(r, argument, words[0]) : -1;
 }

@@ -62,10 +62,10 @@ static int parse(struct command *c, int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1)
-		return tw_usage_error("serve", "exactly one recording is wanted");
+		return tw_usage_error("serve", "exactly one recording is required");
 	if (!tw_serve_is_loopback(c->address) && !c->knows)
 		return tw_usage_error(
-		    "serve", "%s is not an address of this machine alone: others could read the recording; if that is meant, add --i-know",
+		    "serve", "%s can be reached from other machines, so others could read the recording; if this is intended, add --i-know",
 		    c->address);
 	c->dir = argv[optind];
 	return -1;
@@ -76,7 +76,7 @@ static int serve(const struct command *c, struct tw_server *s)
 	int error = tw_serve_listen(s, c->address, (unsigned)c->port);
 	if (error) {
 		fprintf(stderr, "trackway serve: cannot listen on %s, port %u: %s\n", c->address, (unsigned)c->port,
-		        error == EINVAL ? "this is no numeric address" : strerror(error));
+		        error == EINVAL ? "it is not a numeric address" : strerror(error));
 		return 1;
 	}
 	printf(strchr(c->address, ':') ? "http://[%s]:%u/\n" : "http://%s:%u/\n", c->address, s->port);

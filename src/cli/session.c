@@ -118,8 +118,8 @@ static void tell_absent_range(const struct tw_session *s, const char *range)
 		fprintf(stderr, "%s %s: %s: nothing of '%s' is known: %s\n", tw_cli_program, s->command, s->dir, range, ranges.why);
 	else
 		fprintf(stderr,
-		        "%s %s: no file that %s has mapped names a variable '%s'; a thread_local one of a library that was loaded later is "
-		        "told by its address\n",
+		        "%s %s: no file that %s has mapped names a variable '%s'; give a thread_local variable of a "
+		        "library loaded later by its address\n",
 		        tw_cli_program, s->command, s->dir, range);
 	tw_ranges_free(&ranges);
 }
@@ -137,7 +137,7 @@ static int tell_more(const struct tw_session *s)
 		return 1;
 	}
 	char *why = what == s->request->view.function ? why_absent(s) : NULL;
-	fprintf(stderr, "%s %s: nothing of '%s' is in what was looked at of %s%s%s\n", tw_cli_program, s->command, what, s->dir,
+	fprintf(stderr, "%s %s: '%s' does not occur in what was analyzed of %s%s%s\n", tw_cli_program, s->command, what, s->dir,
 	        why ? ": " : "", why ? why : "");
 	free(why);
 	return 1;

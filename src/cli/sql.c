@@ -70,7 +70,7 @@ static int parse(struct command *c, int argc, char **argv)
 		}
 	}
 	if (argc == optind)
-		return tw_usage_error("sql", "a recording is wanted");
+		return tw_usage_error("sql", "a recording is required");
 	c->dir = argv[optind];
 	c->statements = argv + optind + 1;
 	return -1;

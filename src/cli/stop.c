@@ -28,9 +28,9 @@ static int ask(const char *word, const char *help, int argc, char **argv)
 		return fputs(help, stdout) < 0;
 	const pid_t pid = argc == 2 ? tw_attached_parse(argv[1]) : 0;
 	if (!pid && argc == 2)
-		return tw_usage_error(word, "'%s' is no number of a process", argv[1]);
+		return tw_usage_error(word, "'%s' is not a process number", argv[1]);
 	if (!pid)
-		return tw_usage_error(word, "it takes the number of one process");
+		return tw_usage_error(word, "exactly one process number is required");
 	const pid_t recorder = tw_asked_recorder(pid);
 	const int status = recorder ? tw_asked_of(recorder, word, answer, sizeof answer) : -2;
 	if (status == -2)

@@ -29,7 +29,7 @@ static int show(const char *dir, uint64_t jobs)
 	if (error)
 		return tw_recording_error("top", dir, error);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !getenv("TERM")) {
-		fprintf(stderr, "trackway top: this is no terminal; trackway report prints the same tables\n");
+		fprintf(stderr, "trackway top: not a terminal; trackway report prints the same tables\n");
 		return 1;
 	}
 	struct tw_follower *follower = tw_follower_start(dir, (unsigned)jobs);
@@ -54,6 +54,6 @@ int tw_cmd_top(int argc, char **argv)
 			return tw_usage_error("top", "-j wants a number from 1 to %d, not '%s'", TW_MAX_JOBS, optarg);
 	}
 	if (argc - optind != 1)
-		return tw_usage_error("top", "exactly one recording is wanted");
+		return tw_usage_error("top", "exactly one recording is required");
 	return show(argv[optind], jobs);
 }

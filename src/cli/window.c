@@ -22,7 +22,8 @@ static int address_before(const char *option, const char *program, const struct 
 	if (w->value >= 0x10000000 || !moves(program))
 		return 0;
 	fprintf(stderr,
-	        "trackway record: %s: 0x%llx is an address in memory, where this program has none so low; one in its file is %s!0x%llx\n",
+	        "trackway record: %s: 0x%llx is a memory address, but this program has no code there; an address in its file is given as "
+	        "%s!0x%llx\n",
 	        option, (unsigned long long)w->value, tw_base_name(program), (unsigned long long)w->value);
 	return -1;
 }

@@ -40,7 +40,7 @@ int tw_with_add(struct tw_with *w, char *text)
 	const struct tw_view *view = &requests[w->n].request.view;
 	if (view->from.kind == TW_WHERE_TIME || view->to.kind == TW_WHERE_TIME)
 		return complain(
-		    text, "while the program runs, from and to are counts of instructions (5Mi): how much time passes is known at its end");
+		    text, "while the program runs, from and to must be counts of instructions (5Mi): times are only known at its end");
 	if (!tw_request_has_argument(&requests[w->n].request)) {
 		snprintf(why, sizeof why, "it wants %s=VALUE", analyzer->argument);
 		return complain(text, why);
@@ -145,7 +145,7 @@ int tw_with_start(struct tw_with *w, const struct tw_recording_info *info, int y
 		r->request.store = w->names.path ? &w->names : NULL;
 		FILE *own = r->request.output ? stderr : standard();
 		if (!own)
-			return tw_fail(TW_ERR_SYSTEM, "%s: there is nowhere to write its answer to", r->request.name);
+			return tw_fail(TW_ERR_SYSTEM, "%s: its answer cannot be written anywhere", r->request.name);
 		if (!tw_request_open_output("record", &r->request, NULL, own, &r->to))
 			return 1;
 	}

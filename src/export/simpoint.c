@@ -408,7 +408,7 @@ int tw_simpoint_check(const struct tw_simpoint *s)
 	if (!strcmp(s->path, "-"))
 		return tw_fail(TW_ERR_SYSTEM, "each thread has vectors in a file of its own, so that standard output will not do");
 	if (!strncmp(s->path, "/dev/", 5) || (!stat(s->path, &there) && !S_ISREG(there.st_mode)))
-		return tw_fail(TW_ERR_SYSTEM,
-		               "each thread has vectors in a file of its own, named after the one that is given; %s is no file", s->path);
+		return tw_fail(TW_ERR_SYSTEM, "each thread has its own file of vectors, named after the one given; %s is not a file",
+		               s->path);
 	return 0;
 }

@@ -54,7 +54,7 @@ const char *tw_learn_sentence(const char *path, int error, char *to, size_t size
 		snprintf(to, size, "nothing has been learned in '%s', which is empty", path);
 		break;
 	case TW_ERR_NOT_RECORDING:
-		snprintf(to, size, "'%s' is no learn file", path);
+		snprintf(to, size, "'%s' is not a learn file", path);
 		break;
 	case TW_ERR_VERSION:
 		snprintf(to, size, "the learn file '%s' is of another version (%s)", path, tw_recording_detail());

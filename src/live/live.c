@@ -191,7 +191,7 @@ static void walk_item(struct worker *w, struct item *item)
 	begin_states(l, w->line);
 	int error = tw_walk_chunk(w->walk, &item->chunk, NULL);
 	if (error)
-		complain("a part of what was recorded is left out", tw_failure_sentence(error, why, sizeof why));
+		complain("part of what was recorded is left out", tw_failure_sentence(error, why, sizeof why));
 	pthread_rwlock_unlock(&l->known);
 	tw_feed_return(l->fd, item->job);
 }
@@ -556,7 +556,7 @@ int tw_live_wait(pid_t pid)
 		fprintf(stderr, "trackway record: the analyzers' process was killed by SIG%s: there are no answers\n",
 		        sigabbrev_np(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) != TW_LIVE_ANSWERED && WEXITSTATUS(status) != TW_LIVE_WRONG)
-		fprintf(stderr, "trackway record: an analyzer ended their process with status %d: there are no answers\n",
+		fprintf(stderr, "trackway record: an analyzer ended the analyzers' process with status %d: there are no answers\n",
 		        WEXITSTATUS(status));
 	return !WIFEXITED(status) || WEXITSTATUS(status) != TW_LIVE_ANSWERED;
 }
@@ -566,7 +566,7 @@ int tw_live_apart(const char *name, int (*run)(void *arg), void *arg)
 	fflush(NULL);
 	const pid_t pid = fork();
 	if (pid < 0)
-		complain(name, "there is no process to be had for it");
+		complain(name, "no process could be created for it");
 	if (pid)
 		return pid < 0 || tw_live_wait(pid);
 	const int wrong = run(arg);

@@ -28,7 +28,7 @@ struct tw_parts {
 const char *tw_parts_refuse(const struct tw_analyzer *analyzer)
 {
 	if (analyzer->scope == TW_SCOPE_ALL)
-		return "it sees all threads in the order of time, and cannot work in parts";
+		return "it needs all threads in time order, and cannot work in parts";
 	return analyzer->pack ? NULL : "it has no pack() and unpack(), and cannot work in parts";
 }
 

@@ -23,11 +23,11 @@ static const char *fault_of(const struct tw_plugin *p)
 {
 	const struct tw_analyzer *a = p->analyzer;
 	if (p->analyzer_bytes != sizeof *a)
-		return "its analyzer is of another size than this version's: it was built with other headers";
+		return "the size of its analyzer differs from this version's: it was built with other headers";
 	if (!a || !a->name || !a->begin || !a->batch || !a->merge || !a->end)
 		return "its table lacks a name, begin, batch, merge or end";
 	if (a->argument && !has_option(a, a->argument))
-		return "its table names an argument that is none of its options";
+		return "its table names an argument that is not among its options";
 	return !a->pack != !a->unpack ? "its table has only one of pack and unpack" : NULL;
 }
 

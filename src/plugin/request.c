@@ -137,7 +137,7 @@ static int set_range(struct tw_request *r, const char *value, char *why, size_t 
 	int bad = tw_ranges_parse(&ranges, value);
 	tw_ranges_free(&ranges);
 	r->view.range = value;
-	return bad ? say(why, size, "--range wants 0xADDRESS or a variable's name, and perhaps +BYTES, not '%s'", value) : 0;
+	return bad ? say(why, size, "--range wants 0xADDRESS or a variable's name, optionally with +BYTES, not '%s'", value) : 0;
 }
 
 static int set_form(struct tw_request *r, const char *option, enum tw_answer_form form, char *why, size_t size)

@@ -163,9 +163,9 @@ static int has_flow(const struct tw_recording *r)
 const char *tw_stage_lacks_format(const struct tw_analyzer *analyzer, uint32_t format, int order)
 {
 	if ((analyzer->needs & TW_NEEDS_REFS) && !tw_format_has_refs(format))
-		return "it needs references, which the recording's format does not hold: record with -f dep";
+		return "it needs references, which the recording does not have: record with -f dep";
 	if ((analyzer->needs & TW_NEEDS_ORDER) && !order)
-		return "it needs time stamps of locked instructions, which the recording does not hold: record with --order";
+		return "it needs time stamps of locked instructions, which the recording does not have: record with --order";
 	return format == TW_FORMAT_NONE ? "in format none nothing is recorded" : NULL;
 }
 
@@ -173,8 +173,8 @@ const char *tw_stage_lacks(const struct tw_analyzer *analyzer, const struct tw_r
 {
 	const struct tw_recording_info *info = tw_recording_info(r);
 	if ((analyzer->needs & TW_NEEDS_FLOW) && !has_flow(r))
-		return "it needs to know how blocks end, which a recording made of a bare address stream does not tell";
+		return "it needs the endings of blocks, which a recording of a bare address stream does not have";
 	if ((analyzer->needs & TW_NEEDS_CALLS) && !info->calls[0])
-		return "it needs calls of functions with their arguments, which the recording does not hold: record with --calls";
+		return "it needs function calls with their arguments, which the recording does not have: record with --calls";
 	return tw_stage_lacks_format(analyzer, info->format, (int)info->order);
 }

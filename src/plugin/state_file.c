@@ -75,7 +75,7 @@ static int check_header(const struct file_header *h, const struct tw_request *r,
 {
 	struct file_header own = header_of(r, h->n_parts);
 	if (h->magic != own.magic)
-		return say(why, size, "it is no file of --state");
+		return say(why, size, "it is not a --state file");
 	if (h->version != own.version)
 		return say(why, size, "it is in version %u of its format, this is version %u", h->version, own.version);
 	if (h->check != XXH64(h, offsetof(struct file_header, check), 0))
@@ -129,7 +129,7 @@ int tw_state_read(const char *path, const struct tw_request *request, struct tw_
 	long bytes = fseek(f, 0, SEEK_END) ? -1 : ftell(f);
 	rewind(f);
 	int wrong =
-	    bytes < 0 || fread(&h, sizeof h, 1, f) != 1 ? say(why, size, "it is no file of --state") : check_header(&h, request, why, size);
+	    bytes < 0 || fread(&h, sizeof h, 1, f) != 1 ? say(why, size, "it is not a --state file") : check_header(&h, request, why, size);
 	if (!wrong)
 		wrong = read_parts(f, (uint64_t)bytes, h.n_parts, out, why, size);
 	fclose(f);

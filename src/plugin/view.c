@@ -83,10 +83,9 @@ struct tw_views *tw_views_new(const struct tw_context *context, const struct tw_
 	int bad = view->range && tw_ranges_parse(&ranges, view->range);
 	tw_ranges_free(&ranges);
 	if (bad)
-		tw_context_wrong(context, "--range wants 0xADDRESS or a variable's name, and perhaps +BYTES, not '%s'", view->range);
+		tw_context_wrong(context, "--range wants 0xADDRESS or a variable's name, optionally with +BYTES, not '%s'", view->range);
 	if (!bad && has_time(v) && !tw_recording_info(tw_context_recording(context))->tsc_hz)
-		bad =
-		    tw_context_wrong(context, "--from and --to: this recording does not tell time; a count of instructions (5Mi) will do");
+		bad = tw_context_wrong(context, "--from and --to: this recording has no times; use a count of instructions (5Mi)");
 	if (!bad)
 		return v;
 	tw_views_free(v);

@@ -100,7 +100,7 @@ int tw_directory_prepare(const char *dir)
 		if (error)
 			return error;
 	} else if (rmdir(dir)) { /* works on an empty directory only */
-		return tw_fail(TW_ERR_NOT_RECORDING, "what is there already is not touched");
+		return tw_fail(TW_ERR_NOT_RECORDING, "existing files are not touched");
 	}
 	if (mkdir(dir, 0777))
 		return tw_fail(TW_ERR_SYSTEM, "the directory cannot be made: %s", strerror(errno));

@@ -9,8 +9,8 @@ static const char *const texts[-TW_ERR_LAST] = {
     [-TW_ERR_MEMORY] = "there is not enough memory",
     [-TW_ERR_NOT_FOUND] = "there is no such recording",
     [-TW_ERR_NOT_RECORDING] = "this is not a Trackway recording",
-    [-TW_ERR_EMPTY] = "this is empty, there is no recording in it",
-    [-TW_ERR_VERSION] = "this recording has another version of the format, which this Trackway cannot read",
+    [-TW_ERR_EMPTY] = "this is empty, not a recording",
+    [-TW_ERR_VERSION] = "this version of Trackway cannot read the recording's format version",
     [-TW_ERR_TRUNCATED] = "the recording is truncated, a file ends early",
     [-TW_ERR_CHECKSUM] = "the recording is damaged, a checksum does not match",
     [-TW_ERR_DAMAGED] = "the recording is damaged, its contents contradict the format",
@@ -19,8 +19,8 @@ static const char *const texts[-TW_ERR_LAST] = {
     [-TW_ERR_FRAGMENT] = "a chunk names a fragment that has no descriptor",
     [-TW_ERR_STREAM] = "the streams of a chunk do not fit together",
     [-TW_ERR_MISSING] = "the recording is damaged, files of it are missing",
-    [-TW_ERR_NOTHING] = "this recording was made with -f none and holds nothing of what the program did",
-    [-TW_ERR_TOTALS] = "what was counted while recording is not what the recording holds",
+    [-TW_ERR_NOTHING] = "this recording was made with -f none and has nothing about what the program did",
+    [-TW_ERR_TOTALS] = "the recording does not contain what was counted while recording",
 };
 
 static _Thread_local char detail[512];

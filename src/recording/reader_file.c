@@ -55,7 +55,7 @@ int tw_reader_map(const struct tw_recording *r, const char *name, struct tw_read
 	if (fstat(fd, &st))
 		error = tw_fail(TW_ERR_SYSTEM, "%s: %s", name, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		error = tw_fail(TW_ERR_NOT_RECORDING, "%s is no file", name);
+		error = tw_fail(TW_ERR_NOT_RECORDING, "%s is not a file", name);
 	else if (st.st_size)
 		f->bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (f->bytes == MAP_FAILED)

@@ -50,7 +50,7 @@ static void run_statement(struct tw_shell *s, sqlite3_stmt *statement)
 	sqlite3_finalize(statement);
 	if (s->explain) {
 		fflush(stdout);
-		fprintf(stderr, "chunks: %llu read, %llu passed over", (unsigned long long)s->sql->chunks_read,
+		fprintf(stderr, "chunks: %llu read, %llu skipped", (unsigned long long)s->sql->chunks_read,
 		        (unsigned long long)s->sql->chunks_passed_over);
 		if (s->sql->chunks_indexed)
 			fprintf(stderr, "; %llu read for the index, once", (unsigned long long)s->sql->chunks_indexed);
@@ -215,7 +215,7 @@ static void run_command(struct tw_shell *s, const char *line)
 		return;
 	}
 	free(copy);
-	complain(s, "there is no command '%.*s'; .help names those there are", (int)n, line);
+	complain(s, "there is no command '%.*s'; .help lists the commands", (int)n, line);
 }
 
 /* ---- texts ---- */

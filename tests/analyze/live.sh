@@ -167,4 +167,4 @@ bad 'from and to are counts of instructions' --with mix,from=1s
 bad 'it needs references' -f dep-c --with footprint
 bad 'in format none nothing is recorded' -f none --with mix
 bad 'no such file or directory|No such file' --with mix,output=no/such/file
-bad '--verify does not go with .--with' --verify --with mix
+bad '--verify cannot be combined with .--with' --verify --with mix

@@ -75,7 +75,7 @@ done
 ranks 3 mix --function main --json --output found chase.tw || fail "mix --function with 3 ranks"
 cmp plain found || fail "a window gives another answer"
 ranks 2 mix --function nowhere chase.tw >found 2>err && fail "--function nowhere succeeds"
-[ "$(cat err)" = "trackway-mpi analyze: nothing of 'nowhere' is in what was looked at of chase.tw: there is no function nowhere" ] || fail "--function nowhere: $(cat err)"
+[ "$(cat err)" = "trackway-mpi analyze: 'nowhere' does not occur in what was analyzed of chase.tw: there is no function nowhere" ] || fail "--function nowhere: $(cat err)"
 
 # What ranks spend their time with: all that was replayed was so by one of them.
 ranks 3 mix --times chase.tw >found 2>err || fail "--times"
@@ -92,7 +92,7 @@ for name in mix sharing; do
 	ranks 3 $name chase.tw own-0.tw own-1.tw >found 2>err || fail "$name of three recordings: $(cat err)"
 	cmp plain found || fail "$name: another answer of three recordings"
 done
-grep -q '^trackway-mpi analyze: sharing: it sees all threads in the order of time, and cannot work in parts: one rank looks at each recording$' err ||
+grep -q '^trackway-mpi analyze: sharing: it needs all threads in time order, and cannot work in parts: one rank looks at each recording$' err ||
 	fail "sharing: $(cat err)"
 
 # Recordings of each rank's own.
@@ -158,7 +158,7 @@ said_once ranks 3 mix --state state chase.tw
 says_once 'state: it holds the state of footprint, not of mix'
 echo junk >state
 said_once ranks 3 mix --state state chase.tw
-says_once 'state: it is no file of --state'
+says_once 'state: it is not a --state file'
 said_once ranks 3 sharing --state state chase.tw
 says_once 'cannot work in parts'
 said_once ranks 2 mix no-such.tw

@@ -86,7 +86,7 @@ says 'exits\.so: it ended the process with exit.0.'
 sed 's/exit(0);/_Exit(0);/' exits.c >leaves.c
 cc -shared -fPIC $(pkg-config --cflags trackway) -o leaves.so leaves.c
 "$TW" record -q --with ./leaves.so -- sh -c 'exit 3' >out 2>err
-[ $? = 3 ] && grep -q 'an analyzer ended their process with status 0: there are no answers' err || fail "a plug-in that ends its process: $(cat err)"
+[ $? = 3 ] && grep -q "an analyzer ended the analyzers' process with status 0: there are no answers" err || fail "a plug-in that ends its process: $(cat err)"
 { echo 'static int deep(int n) { volatile char room[1000]; room[0] = (char)n; return n < 0 ? 0 : deep(n + 1) + room[0]; }' && sed 's/s->bytes\[b->thread\] += .*/s->bytes[0] += (unsigned)deep(1);/' bytes-written.c; } >deep.c
 cc -O0 -shared -fPIC $(pkg-config --cflags trackway) -o deep.so deep.c
 "$TW" record -q --with ./deep.so -- sh -c 'exit 3' >out 2>err

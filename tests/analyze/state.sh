@@ -132,7 +132,7 @@ recorded true
 refused mix --state state recording.tw
 says 'state: it is of another recording, or this one has changed since'
 refused sharing --state state chase.tw
-says 'sharing: it sees all threads in the order of time, and cannot work in parts'
+says 'sharing: it needs all threads in time order, and cannot work in parts'
 refused mix --state chase.tw/header chase.tw
 says 'it is a file of the recording'
 one_sentence "$TW" analyze mix --state no/such chase.tw
@@ -157,7 +157,7 @@ damaged()
 	one_sentence "$TW" analyze mix --state state chase.tw
 	says "state: $3"
 }
-damaged 0 0 'it is no file of --state'
+damaged 0 0 'it is not a --state file'
 damaged 8 99 'it is in version 99 of its format, this is version 1'
 damaged 12 99 'it is damaged'
 damaged 20 1 'it is damaged'
@@ -168,8 +168,8 @@ done
 for left in 95 100 200 $((size / 2)) $((size - 1)); do
 	damaged -1 "$left" 'it is damaged'
 done
-damaged -1 0 'it is no file of --state'
-damaged -1 40 'it is no file of --state'
+damaged -1 0 'it is not a --state file'
+damaged -1 40 'it is not a --state file'
 
 # A state in another version of an analyzer's: with all checksums right.
 cat >other.c <<'END'

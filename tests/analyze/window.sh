@@ -126,8 +126,8 @@ python3 -m json.tool absent.json >/dev/null || fail "--function no_such: half an
 for command in report "analyze mix"; do
 	# shellcheck disable=SC2086 # two words
 	"$TW" $command --from 1000s recording.tw >/dev/null 2>err || fail "$command --from 1000s: $(cat err)"
-	grep -q 'nothing is behind --from: the recording ends after' err || fail "$command --from 1000s says: $(cat err)"
+	grep -q 'nothing ran after --from: the recording ends after' err || fail "$command --from 1000s says: $(cat err)"
 	# shellcheck disable=SC2086
 	"$TW" $command --from 9999Gi --thread 0 recording.tw >/dev/null 2>err || fail "$command --from 9999Gi: $(cat err)"
-	grep -q 'nothing is behind --from: the thread ran [0-9]* instructions' err || fail "$command --from 9999Gi says: $(cat err)"
+	grep -q 'nothing ran after --from: the thread ran [0-9]* instructions' err || fail "$command --from 9999Gi says: $(cat err)"
 done

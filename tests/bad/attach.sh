@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 EOF
 
 one_sentence "$TW" record --pid=x
-says "number of a process"
+says "the number of a process"
 one_sentence "$TW" record --pid=$$ true
 says "no command"
 PID=4194305 # more than the kernel gives out
@@ -103,7 +103,7 @@ for how in zombie traced thread; do
 	PARENT=$PID PID=$(head -n 1 native.out)
 	case $how in
 	zombie) refused "has ended" ;;
-	traced) refused "traced by process $PARENT" ;;
+	traced) refused "already traced by process $PARENT" ;;
 	thread) refused "thread of process $PARENT" ;;
 	esac
 	PID=$PARENT
@@ -134,12 +134,12 @@ ends_well
 
 if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
 	PID=2
-	refused "thread of the kernel"
+	refused "is a kernel thread"
 fi
 if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups true 2>/dev/null; then
 	chmod 755 . && chmod 777 .
 	start setpriv --reuid=nobody --clear-groups ./odd
-	refused "is of user nobody"
+	refused "belongs to user nobody"
 	ends_well
 	start setpriv --ruid=nobody ./odd
 	refused "two users"

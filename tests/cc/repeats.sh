@@ -66,7 +66,7 @@ left() {
 		}
 	X
 	gcc -O1 left.c -o left.plain && "$TW" cc gcc -O1 left.c -o left 2>said || fail "$1: $(cat said)"
-	grep -q "^trackway cc: left.c is not instrumented: line [0-9]* of its assembly: $1 makes code out of sight$" said || fail "$1: $(cat said)"
+	grep -q "^trackway cc: left.c is not instrumented: line [0-9]* of its assembly: $1 generates code that is not visible$" said || fail "$1: $(cat said)"
 	native ./left.plain
 	run recorded.out recorded.err ./left
 	RECORDED_STATUS=$?

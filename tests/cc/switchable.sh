@@ -167,7 +167,7 @@ X
 # What cannot be done is said.
 "$TW" cc gcc -O2 w.c -o one || fail "w.c"
 one_sentence "$TW" record --burst=1ms --every=1s ./one
-says 'without trackway cc --switchable there is no'
+says "trackway cc --switchable is required for '--burst'"
 one_sentence "$TW" record --burst=1ms --every=1s "$(command -v true)"
 says 'compiled with trackway cc --switchable'
 one_sentence "$TW" record --burst=1s --every=1ms ./w
@@ -175,9 +175,9 @@ says 'not shorter than'
 one_sentence "$TW" record --burst=1s ./w
 says 'go together'
 one_sentence "$TW" record --start=1000i ./one
-says 'no .--start but at a function or a time'
+says "--start can only be a function or a time, not '1000i'"
 "$TW" cc --full=guard gcc -O2 w.c -o guarded || fail "w.c: --full=guard"
 one_sentence "$TW" record --start=main ./guarded
-says "there is no '--start'"
+says "it does not support '--start'"
 one_sentence "$TW" record --stop=main ./guarded
-says 'no .--stop but at a count'
+says "--stop can only be a count, not 'main'"

@@ -228,7 +228,7 @@ int main(void)
 }
 END
 one_sentence "$TW" record --order -f cf_bit ./work
-says "order cannot be had in format"
+says "order is not available in format"
 one_sentence "$TW" record -f nonsense ./work
 says 'dep, dep-c, call, none, bb_pc, mem_addr, bb_pc\+mem_addr, dep06, dep06-c and cf_bit'
 fixed_addresses || {

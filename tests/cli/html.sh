@@ -194,7 +194,7 @@ END
 
 # What it refuses.
 run out err "$TW" report --html x.html --thread 0 p.tw && fail "--html and --thread"
-grep -q "does not go with" err || fail "what is said: $(cat err)"
+grep -q "cannot be combined with" err || fail "what is said: $(cat err)"
 run out err "$TW" report --html nodir/x.html p.tw && fail "a page in no directory"
 grep -q 'cannot write nodir/x.html' err || fail "what is said: $(cat err)"
 run out err "$TW" report --html p.tw/header p.tw && fail "a page over the recording"

@@ -158,7 +158,7 @@ wrong_with() { # wrong_with DAMAGE
 	s=*) echo "the learn file '.*bad' ends early" ;;
 	0) echo "the learn file '.*bad' is damaged: its checksum does not match" ;;
 	version) echo "the learn file '.*bad' is of another version (version 255, where this Trackway has [0-9]*)" ;;
-	text) echo "'.*bad' is no learn file" ;;
+	text) echo "'.*bad' is not a learn file" ;;
 	esac
 }
 for damage in "s=$((size / 2))" 0 version text; do
@@ -204,10 +204,10 @@ learn --learn=link -- ./steps 0
 
 record_refused "the learn file 'learned' is of another program, " --learn=learned
 record_refused "--learn-what wants blocks, branches, calls, all, cct or refs, not 'dreams'" --learn=x --learn-what=dreams
-record_refused "there is no --learn to go with '--runs'" --runs=3
+record_refused "--learn is required for '--runs'" --runs=3
 record_refused "--until wants a share such as 0.5%, not '5'" --learn=x --until=5
-record_refused "--learn cannot be had in format 'none'" --learn=x -f none
-record_refused "--learn does not go with '--sink=count'" --learn=x --sink=count
+record_refused "--learn is not available in format 'none'" --learn=x -f none
+record_refused "--learn cannot be combined with '--sink=count'" --learn=x --sink=count
 "$TW" learn nowhere 2>learn.err && fail "learn of a file that is not there"
 grep -q "^trackway learn: there is no learn file 'nowhere'$" learn.err || fail "learn of a file that is not there: $(cat learn.err)"
 "$TW" coverage learned 2>learn.err && fail "coverage without --against"

@@ -77,7 +77,7 @@ awk '/^context/ && ($2 != $3) { exit 1 }' own.txt || fail "learned, of these in 
 "$TW" info --json contexts.tw | python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["format"] == "dep" and d["budget"]["period_ns"] == 10000000000' || fail "refs: format and period"
 own refs | awk '/^references/ { n = 1; if ($2 < 10 || $2 != $3) exit 1 } END { exit !n }' || fail "references: $(own refs)"
 "$TW" analyze mix contexts.tw >mix.out 2>mix.err || fail "analyze"
-grep -q '^trackway analyze: what follows is of [0-9.]*% of the CPU time: the recording was made with a budget of 50% in 10s$' mix.err || fail "analyze does not say for what it stands: $(cat mix.err)"
-record_refused "--learn-what=refs cannot be had in format 'dep-c'" -o refused.tw --learn=x --learn-what=refs -f dep-c
-record_refused "--learn-what=cct cannot be had in format 'cf_bit'" -o refused.tw --learn=x --learn-what=cct -f cf_bit
+grep -q '^trackway analyze: this covers [0-9.]*% of the CPU time: the recording was made with a budget of 50% in 10s$' mix.err || fail "analyze does not say for what it stands: $(cat mix.err)"
+record_refused "--learn-what=refs is not available in format 'dep-c'" -o refused.tw --learn=x --learn-what=refs -f dep-c
+record_refused "--learn-what=cct is not available in format 'cf_bit'" -o refused.tw --learn=x --learn-what=cct -f cf_bit
 record_refused "--learn-what wants blocks, branches, calls, all, cct or refs, not 'paths'" -o refused.tw --learn=x --learn-what=paths

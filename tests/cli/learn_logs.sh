@@ -44,5 +44,5 @@ for log in hash tree; do
 	[ "$known" -lt "$all" ] || fail "--log=$log learns what a known block does"
 done
 record_refused "--log wants exact, hash, tree or merging, not 'list'" --learn=x --log=list
-record_refused "there is no --learn to go with '--log'" --log=hash
-record_refused "where something is recorded, --log wants exact, not 'hash'" --log=hash --learn=x -f dep-c
+record_refused "--learn is required for '--log'" --log=hash
+record_refused "--log wants exact when something is recorded, not 'hash'" --log=hash --learn=x -f dep-c

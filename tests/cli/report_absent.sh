@@ -66,7 +66,7 @@ grep -q 'there is no function does_rum; names like it: does_run$' err || fail "b
 "$TW" report --function does_rum recording.tw >out 2>err && fail "does_rum: status 0"
 grep -q 'there is no function does_rum; names like it: does_run$' err || fail "does_rum: $(cat err)"
 "$TW" analyze mix --function does_rum recording.tw >out 2>err && fail "analyze does_rum: status 0"
-grep -q "nothing of 'does_rum' is in .*: there is no function does_rum; names like it: does_run$" err || fail "analyze does_rum: $(cat err)"
+grep -q "'does_rum' does not occur in .*: there is no function does_rum; names like it: does_run$" err || fail "analyze does_rum: $(cat err)"
 "$TW" analyze mix --function idle!never_run recording.tw >out 2>err && fail "analyze never_run: status 0"
 grep -q 'never_run is in idle (idle.c:3), and was not executed$' err || fail "analyze never_run: $(cat err)"
 

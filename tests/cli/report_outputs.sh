@@ -54,8 +54,8 @@ wants_usage() { # words of the message, options
 }
 wants_usage "only one of the outputs" --json --csv
 wants_usage "only one of the outputs" --html - --text
-wants_usage "it does not go with" --html=x.html --text --thread 0
-wants_usage "is wanted too" --html=x.html --lines
+wants_usage "it cannot be combined with" --html=x.html --text --thread 0
+wants_usage "--text, --json or --csv as well" --html=x.html --lines
 wants_usage "as in --json=FILE" --json x.json
 wants_usage "is a file of the recording" --json=recording.tw/header
 

@@ -118,9 +118,9 @@ RECORD_OPTIONS=()
 one_sentence "$TW" record --ring=1h true
 says "wants a size"
 one_sentence "$TW" record --ring=1M --sink=count true
-says "of no use"
+says "--ring has no effect with '--sink=count'"
 one_sentence "$TW" record --keep-when=main true
-says "no --ring"
+says "--ring is required for '--keep-when'"
 one_sentence "$TW" record --ring=1M --keep-when=2s true
 says "^trackway record: --keep-when wants a function or 0xADDRESS, not '2s'"
 one_sentence "$TW" record --ring=1M --keep-when= true

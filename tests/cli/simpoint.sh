@@ -79,9 +79,9 @@ one_sentence "$TW" blocks --simpoint=- recording.tw
 says 'standard output will not do'
 mkfifo pipe
 one_sentence "$TW" blocks --simpoint=pipe recording.tw
-says 'pipe is no file'
+says 'pipe is not a file'
 one_sentence "$TW" blocks --simpoint=/dev/stdout recording.tw
-says '/dev/stdout is no file'
+says '/dev/stdout is not a file'
 one_sentence "$TW" blocks --simpoint=x --interval 0 recording.tw
 says 'interval'
 one_sentence "$TW" blocks --simpoint=x --interval many recording.tw

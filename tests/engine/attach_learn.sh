@@ -64,4 +64,4 @@ wait $PID
 [ $? = 9 ] || fail "the process ended with another status"
 [ "$(cat steps.out)" = "done" ] || fail "the process wrote something else"
 "$TW" record --learn=learned --runs=2 --pid=$$ 2>refused.err
-[ $? = 125 ] && grep -qF -- "--runs does not go with '--pid'" refused.err || fail "--runs with --pid: $(cat refused.err)"
+[ $? = 125 ] && grep -qF -- "--runs cannot be combined with '--pid'" refused.err || fail "--runs with --pid: $(cat refused.err)"

@@ -175,8 +175,8 @@ refused "--budget wants" --budget=0%
 refused "--budget wants" --budget=fast
 refused "--period wants a time from 1ms to 1000s, such as 500ms, not '10%'" --budget=10% --period=10%
 refused "the period is shorter than --budget '2s'" --budget=2s --period=1s
-refused "there is no --budget to go with '--period'" --period=1s
-refused "there is no --budget to go with '--budget-per'" --budget-per=thread
+refused "--budget is required for '--period'" --period=1s
+refused "--budget is required for '--budget-per'" --budget-per=thread
 refused "--budget-per wants program or thread, not 'process'" --budget=10% --budget-per=process
-refused "--budget does not go with '--start'" --budget=10% --start=main
-refused "--budget is of no use in format 'none'" --budget=10% -f none
+refused "--budget cannot be combined with '--start'" --budget=10% --start=main
+refused "--budget has no effect in format 'none'" --budget=10% -f none

@@ -65,6 +65,6 @@ for switch in asynchronous trace-version trace-version-conditional trace-conditi
 	verify_clean ./busy
 done
 record_refused "--switch wants asynchronous, trace-version, trace-version-conditional or trace-conditional, not 'fast'" --switch=fast --budget=10%
-record_refused "there is no --budget to go with '--switch'" --switch=trace-version
-record_refused "where nothing is recorded there is no use for '--switch'" --switch=trace-version --budget=10% --learn=x
+record_refused "--budget is required for '--switch'" --switch=trace-version
+record_refused "nothing is recorded, so there is no use for '--switch'" --switch=trace-version --budget=10% --learn=x
 record_refused "--switch wants asynchronous in format 'cf_bit'" --switch=trace-version --budget=10% -f cf_bit

@@ -33,5 +33,5 @@ whole ./static
 
 program there -DMB=3000 -mcmodel=medium -no-pie
 one_sentence "$TW" record ./there
-says 'is linked to stand at addresses from 0x5f000000'
+says 'is linked to addresses from 0x5f000000'
 same_as_native sh -c './there; echo $?'

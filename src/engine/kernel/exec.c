@@ -230,15 +230,15 @@ static const char *why_native(const struct plan_exec *p, const struct segments *
 	if (tw_sys4(__NR_getxattr, p->program, "security.capability", NULL, 0) > 0)
 		return "it has file capabilities";
 	if (s->place_of_engine)
-		return "it is linked to stand at addresses that the engine needs";
+		return "it is linked to addresses that the engine needs";
 	if (tw_process_traced())
 		return "another recorded process, a debugger, traces the process, and would see the engine";
 	if (!tw_channel_collector_alive(tw_engine.control) || tw_engine.control->failure)
 		return "recording has stopped";
 	if (denies_made_code())
-		return "the process may have no memory that is written and executed (PR_SET_MDWE), which the engine needs";
+		return "the process may not have writable and executable memory (PR_SET_MDWE), which the engine needs";
 	if (!tw_process_reaches_engine())
-		return "the process, as another user or in another root or namespace, does not reach the collector or the engine";
+		return "the process, as another user or in another root or namespace, cannot reach the collector or the engine";
 	return NULL;
 }
 

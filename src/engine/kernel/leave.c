@@ -123,12 +123,12 @@ static void __attribute__((noreturn)) here(const struct tw_leave_state *s)
 static const char *obstacle(const struct thread *t)
 {
 	if (tw_seccomp_used(t))
-		return "it has installed filters of system calls (seccomp) while it was recorded, and only the engine has them";
+		return "it has installed system call filters (seccomp) while it was recorded, and only the engine applies them";
 	if (t->kernel->user_dispatch.on)
-		return "it has system calls sent to itself (PR_SET_SYSCALL_USER_DISPATCH), and only the engine does that";
+		return "it redirects its system calls to itself (PR_SET_SYSCALL_USER_DISPATCH), and only the engine does that";
 	for (const struct thread *o = tw_thread_any(NULL); o; o = tw_thread_any(o))
 		if (o->pid != t->pid)
-			return "another process shares its memory, as a child that vfork has made does";
+			return "another process shares its memory, as a child made by vfork does";
 	return NULL;
 }
 
