@@ -155,7 +155,7 @@ static int print_objects(struct tw_answer *a, struct tw_cache_state *s)
 	struct tw_object *list = NULL;
 	size_t n = 0;
 	int error = tw_objects_list(&s->objects, TW_CACHE_MISS, &list, &n);
-	tw_answer_table(a, "objects", "Data that is missed most", columns);
+	tw_answer_table(a, "objects", "Data with the most misses", columns);
 	for (size_t i = 0; i < n && !error; i++)
 		tw_answer_row(a, (struct tw_cell[]){{.count = list[i].count[TW_CACHE_MISS]},
 		                                    {.count = list[i].count[tw_cache_last_miss(s)]},

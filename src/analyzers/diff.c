@@ -293,7 +293,7 @@ static int print_partings(struct tw_answer *a, struct diff *d)
 	for (size_t i = 0; i < d->n_wanted; i++)
 		order[i] = i;
 	qsort_r(order, d->n_wanted, sizeof *order, by_instruction, d);
-	tw_answer_table(a, "partings", "Where control flow first parts, by thread and file", columns);
+	tw_answer_table(a, "partings", "Where control flow first diverges, by thread and file", columns);
 	for (size_t i = 0; i < d->n_wanted; i++)
 		print_parting(a, d, order[i]);
 	free(order);

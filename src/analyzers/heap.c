@@ -440,7 +440,7 @@ static void print_errors(const struct tw_heap_state *s, struct tw_answer *a, str
 	                                           {"offset", TW_COLUMN_CHANGE},   {"block", TW_COLUMN_COUNT},
 	                                           {"path", TW_COLUMN_TEXT},       {NULL, 0}};
 	const struct print p = {s, a, names, (unsigned)tw_context_number(s->context, "depth")};
-	tw_answer_table(a, "errors", "Accesses to memory that is nobody's", columns);
+	tw_answer_table(a, "errors", "Invalid accesses", columns);
 	for (size_t i = 0; i < s->n_errors; i++)
 		print_error(&p, &s->errors[i], i + 1);
 }

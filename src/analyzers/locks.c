@@ -304,7 +304,7 @@ static int print_locks(const struct state *s, struct tw_answer *a, struct tw_nam
 	for (size_t i = 0; i < s->n_locks; i++)
 		order[i] = &s->locks[i];
 	qsort(order, s->n_locks, sizeof *order, by_wait);
-	tw_answer_table(a, "locks", "Locks, those that were waited for longest first", columns);
+	tw_answer_table(a, "locks", "Locks, longest total wait first", columns);
 	for (size_t i = 0; i < s->n_locks; i++) {
 		const struct lock *l = order[i];
 		name_lock(l, names, name, sizeof name);
@@ -353,7 +353,7 @@ static int print_longest(const struct state *s, struct tw_answer *a, struct tw_n
 			all[n++] = (struct told){l, &l->longest_wait, "waited"};
 	}
 	qsort(all, n, sizeof *all, by_cycles);
-	tw_answer_table(a, "longest", "The longest hold and wait of each lock, and where it was asked for", columns);
+	tw_answer_table(a, "longest", "The longest hold and wait of each lock, and where the lock was requested", columns);
 	for (const struct told *t = all; t < all + n; t++) {
 		name_lock(t->lock, names, name, sizeof name);
 		tw_callpath_text(&s->paths, t->longest->path, names, depth, path, sizeof path);
@@ -395,7 +395,7 @@ static int print_orders(const struct state *s, struct tw_answer *a, struct tw_na
 	    {"times", TW_COLUMN_COUNT}, {"thread", TW_COLUMN_COUNT}, {"orders", TW_COLUMN_TEXT}, {NULL, 0}};
 	const unsigned depth = (unsigned)tw_context_number(s->context, "depth");
 	char first[400], second[400], path[TW_CALLPATH_TEXT], text[TW_CALLPATH_TEXT + 1000];
-	tw_answer_table(a, "inversions", "Orders that other orders contradict: possible deadlocks", columns);
+	tw_answer_table(a, "inversions", "Lock orders that contradict each other: possible deadlocks", columns);
 	for (size_t i = 0; i < s->n_pairs; i++) {
 		const struct pair *p = &s->pairs[i];
 		uint8_t *seen = calloc(s->n_locks + 1, 1);

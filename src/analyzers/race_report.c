@@ -277,7 +277,7 @@ void tw_races_print(struct tw_races *r, const struct tw_callpaths *paths, const 
 	tw_answer_fact(p.answer, "suppressed", r->suppressed);
 	if (in_go)
 		tw_answer_fact(p.answer, "left_out_of_go_runtime", in_go);
-	tw_answer_table(p.answer, "races", "Races: what is raced on, and two accesses, the later one first", columns);
+	tw_answer_table(p.answer, "races", "Races: the data, and two accesses, the later one first", columns);
 	told = 0;
 	for (size_t i = 0; i < r->n; i++) {
 		if (!r->items[i].times)

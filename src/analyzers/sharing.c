@@ -355,7 +355,7 @@ static void print_lines(struct tw_answer *a, const struct state *s, size_t n)
 	    {"true", TW_COLUMN_COUNT},    {"false", TW_COLUMN_COUNT},     {"threads", TW_COLUMN_COUNT}, {"sharing", TW_COLUMN_TEXT},
 	    {"overlap", TW_COLUMN_COUNT}, {"address", TW_COLUMN_ADDRESS}, {"object", TW_COLUMN_TEXT},   {NULL, 0}};
 	char object[400];
-	tw_answer_table(a, "lines", "Lines that are shared, by transfers", columns);
+	tw_answer_table(a, "lines", "Shared lines, by transfers", columns);
 	for (size_t i = 0; i < n; i++) {
 		const struct line *l = &s->lines[i];
 		uint64_t overlap;
@@ -394,7 +394,7 @@ static int print_objects(struct tw_answer *a, struct state *s)
 	struct tw_object *list = NULL;
 	size_t n = 0;
 	int error = tw_objects_list(&s->objects, FALSE, &list, &n);
-	tw_answer_table(a, "objects", "Data that is transferred", columns);
+	tw_answer_table(a, "objects", "Transferred data", columns);
 	for (size_t i = 0; i < n && !error; i++)
 		tw_answer_row(a, (struct tw_cell[]){{.count = list[i].count[TRUE]},
 		                                    {.count = list[i].count[FALSE]},
@@ -417,7 +417,7 @@ static int print_places(struct tw_answer *a, struct state *s)
 		error = tw_by_place_add(&places, (uint32_t)site[THREAD], tw_rows_key(&s->sites, i)[0], counts);
 	}
 	tw_by_place_lines(&places, FALSE);
-	tw_answer_table(a, "places", "Code that has lines transferred", columns);
+	tw_answer_table(a, "places", "Code that causes transfers", columns);
 	for (size_t i = 0; i < places.n && !error; i++) {
 		tw_place_text(&places.items[i], text, sizeof text);
 		tw_answer_row(

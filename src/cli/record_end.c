@@ -145,7 +145,7 @@ static void print_summary(const struct record *r)
 	if (r->format == TW_FORMAT_NONE)
 		fprintf(stderr, "trackway: nothing recorded (format none)");
 	else if (r->learns_bare)
-		fprintf(stderr, "trackway: nothing recorded but what is learned");
+		fprintf(stderr, "trackway: nothing recorded, only learned");
 	else
 		fprintf(stderr, "trackway: %llu instructions", (unsigned long long)t->insns);
 	if (tw_format_has_refs((uint32_t)r->format))

@@ -19,7 +19,7 @@ static const char *const texts[-TW_ERR_LAST] = {
     [-TW_ERR_FRAGMENT] = "a chunk names a fragment that has no descriptor",
     [-TW_ERR_STREAM] = "the streams of a chunk do not fit together",
     [-TW_ERR_MISSING] = "the recording is damaged, files of it are missing",
-    [-TW_ERR_NOTHING] = "this recording was made with -f none and has nothing about what the program did",
+    [-TW_ERR_NOTHING] = "this recording was made with -f none and holds nothing about what the program did",
     [-TW_ERR_TOTALS] = "the recording does not contain what was counted while recording",
 };
 

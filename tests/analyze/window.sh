@@ -109,7 +109,7 @@ assert len(found) == len(expected)
 END
 recorded true
 one_sentence "$TW" analyze mix --output out --function no_such recording.tw
-says "nothing of 'no_such'"
+says "'no_such' does not occur in what was analyzed"
 one_sentence "$TW" analyze mix --json --csv recording.tw
 says "exclude each other"
 one_sentence "$TW" analyze cct --svg --json recording.tw

@@ -113,6 +113,6 @@ asan || {
 	one_sentence bash -c 'ulimit -f 100 && exec "$@"' bash "$TW" record -o no.tw ./family
 	says "needs shared memory of .*ulimit -f\)$"
 	one_sentence bash -c 'ulimit -d 1000 && exec "$@"' bash "$TW" record -o no.tw ./family
-	says "needs .* memory beside .*ulimit -v, -d\)$"
+	says "needs .* memory in addition to .*ulimit -v, -d\)$"
 	[ ! -e no.tw ] || fail "a recording was begun"
 }

@@ -58,7 +58,7 @@ for whom in recorder both; do
 	grep -qi 'damage\|mismatch\|missing\|cannot' check.out check.err && fail "$whom: $(cat check.out check.err)"
 	before=$(instructions before.tw)
 	after=$(instructions r.tw)
-	if grep -q 'that it had not encoded are in the recording now' check.err; then
+	if grep -q 'that it had not encoded have been added to the recording' check.err; then
 		[ "$after" -gt "${before:-0}" ] || fail "$whom: $after instructions, $before before: $(cat check.err)"
 	else # the recorder may have encoded all there was
 		[ "$after" = "$before" ] || fail "$whom: $after instructions, $before before"

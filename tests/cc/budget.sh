@@ -96,7 +96,7 @@ grep -q 'calls (0 new)' said || fail "--learn --budget: $(cat said)"
 
 # What cannot be done is said.
 one_sentence "$TW" record --budget=10% ./one
-says 'trackway cc --switchable is required for '--budget''
+says "trackway cc --switchable is required for '--budget'"
 one_sentence "$TW" record --budget=10% --budget-per=thread ./a
 says "the whole program's"
 one_sentence "$TW" record --budget=10% --burst=1ms --every=1s ./a

@@ -132,7 +132,7 @@ says_line 'SIGSEGV: execution at 0x5000, where nothing is mapped' report.out "a 
 says_line 'called from +main at crash.c' report.out "a jump to nowhere"
 says_line 'in thread 0, called from main at crash.c:[0-9]+: execution at 0x5000' summary "a jump to nowhere"
 crash noncanonical
-says_line 'called from main at crash.c:[0-9]+: execution at 0x8888888812345678, which no address can be' summary "a jump to what is no address"
+says_line 'called from main at crash.c:[0-9]+: execution at 0x8888888812345678, which is not a canonical address' summary "a jump to what is no address"
 "$TW" info --json recording.tw | grep -q '"access": *"execute"' || fail "info --json of a jump to what is no address"
 crash library
 says_line 'in thread 0, [^ ]*memset.*, called from main at crash.c:[0-9]+: write' summary "a crash in a library"

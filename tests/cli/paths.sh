@@ -85,4 +85,4 @@ complains 2 'from 1 to' "$TW" paths -n 0 dep.tw
 complains 2 'exclude' "$TW" paths --json --dot dep.tw
 complains 1 'no thread 7' "$TW" paths --thread 7 dep.tw
 "$TW" record -q -f none -o none.tw ./busy || fail "record -f none"
-complains 1 'holds nothing of what' "$TW" paths none.tw
+complains 1 'holds nothing about what' "$TW" paths none.tw

@@ -84,7 +84,7 @@ grep -q '^  \^$' err || fail "the place of the error is not shown: $(cat err)"
 complains 1 'no such table: ref' "$TW" sql table.tw 'select * from ref'
 complains 1 'is there already' "$TW" sql table.tw '.export table.sqlite'
 complains 1 'no command' "$TW" sql table.tw '.nothing'
-complains 2 'recording is wanted' "$TW" sql
+complains 2 'recording is required' "$TW" sql
 "$TW" record -q -f none -o none.tw true || fail "record -f none"
 complains 1 'refs: .*holds nothing' "$TW" sql none.tw 'select * from refs'
 

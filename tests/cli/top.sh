@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 END
 recorded ./loop
 run out err "$TW" top recording.tw && fail "without a terminal"
-grep -q 'no terminal' err || fail "what is said: $(cat err)"
+grep -q 'not a terminal' err || fail "what is said: $(cat err)"
 run out err "$TW" top nothing.tw && fail "no recording"
 grep -q 'nothing.tw' err || fail "what is said: $(cat err)"
 need_command tmux

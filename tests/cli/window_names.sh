@@ -57,7 +57,7 @@ says 'names like it: added'
 grep -q 'steps and its libraries have no function steping; .*names like it: stepping' r.err || fail "--start=steping: $(cat r.err)"
 [ -s r.out ] || fail "--start=steping: the program has not run"
 if readelf -h steps | grep -q 'DYN'; then
-	refused "0x$address is an address in memory, .*; one in its file is steps!0x$address" "--start=0x$address"
+	refused "0x$address is a memory address, .*; an address in its file is given as steps!0x$address" "--start=0x$address"
 fi
 exit 0
 
