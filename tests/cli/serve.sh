@@ -18,7 +18,7 @@ for wrong in '--listen 0.0.0.0' '--listen 10.1.2.3' '--listen nowhere' '--listen
 	[ $? = 2 ] || fail "$wrong is taken"
 done
 run out err "$TW" serve --listen nowhere --i-know recording.tw && fail "no address"
-grep -q 'no numeric address' err || fail "what is said: $(cat err)"
+grep -q 'not a numeric address' err || fail "what is said: $(cat err)"
 "$TW" serve --port 0 recording.tw >out 2>err </dev/null &
 server=$!
 CLEANUP+=('kill $server 2>/dev/null')
