@@ -145,7 +145,7 @@ says_line 'died of SIGPIPE in thread 0, .*, called from main at crash.c:[0-9]+: 
 crash alarm
 says_line 'died of SIGALRM in thread 0, .*called from main at crash.c:[0-9]+: a timer expired$' summary "a timer"
 crash odd
-says_line 'SIGSEGV: write of 1 byte at 0x1234567890abcdef, .*not canonical' report.out "an odd address"
+says_line 'SIGSEGV: write of 1 byte at 0x1234567890abcdef, .*not a canonical address' report.out "an odd address"
 crash misaligned
 says_line 'SIGSEGV: write of 16 bytes at 0x[0-9a-f]*1, which is not aligned$' report.out "a misaligned vector"
 "$TW" dump --last 1 recording.tw | grep -q ' W [0-9a-f]*1 16 faulted$' || fail "dump of a misaligned vector"
