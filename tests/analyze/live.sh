@@ -163,7 +163,7 @@ bad 'does not load' --with ./nonsense.so
 bad "there is no option 'nonsense'; there are .*window, .*thread" --with footprint,nonsense=3
 bad "window wants a number, not 'x'" --with footprint,window=x
 bad 'json takes no value' --with mix,json=1
-bad 'from and to are counts of instructions' --with mix,from=1s
+bad 'from and to must be counts of instructions' --with mix,from=1s
 bad 'it needs references' -f dep-c --with footprint
 bad 'in format none nothing is recorded' -f none --with mix
 bad 'no such file or directory|No such file' --with mix,output=no/such/file
