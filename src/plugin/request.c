@@ -29,7 +29,8 @@ const struct tw_option tw_common_options[] = {
     [COMMON_FUNCTION] = {"function", TW_OPTION_TEXT, "NAME", NULL, "only code of this function, NAME or MODULE!NAME"},
     [COMMON_MODULE] = {"module", TW_OPTION_TEXT, "FILE", NULL, "only code of this file, given by its path or the last part of it"},
     [COMMON_RANGE] = {"range", TW_OPTION_TEXT, "WHAT", NULL,
-                      "only references to this memory: 0xADDRESS or a variable's name, optionally with +BYTES; does not restrict code"},
+                      "only references to this memory: 0xADDRESS, a variable or a part of one (table[3].next), optionally with +BYTES; "
+                      "does not restrict code"},
     [COMMON_TOP] = {"top", TW_OPTION_NUMBER, "N", NULL, "rows per table; 0: all. Default 20, with --json and --csv all"},
     [COMMON_JSON] = {"json", TW_OPTION_FLAG, NULL, NULL, "print the answer as JSON"},
     [COMMON_CSV] = {"csv", TW_OPTION_TEXT, "TABLE", NULL, "print one table of the answer as CSV; default the first one"},
