@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* First what has the pointer between functions, then those that functions may overwrite, and that are seldom arguments. */
+/* In order of preference: the register that has the pointer between functions, then caller-saved registers that are seldom arguments. */
 static const uint8_t preference[] = {TW_CC_BOUNDARY, TW_R10, TW_R9,  TW_R8,  TW_RCX, TW_RSI, TW_RDI, TW_RDX,
                                      TW_RAX,         TW_RBX, TW_RBP, TW_R12, TW_R13, TW_R14, TW_R15};
 
@@ -18,7 +18,7 @@ static uint8_t first_of(uint16_t set, uint8_t wanted)
 	return TW_NOREG;
 }
 
-/* Gives blocks [from, to) that have none yet one register, if it is free in all of them. */
+/* Gives one register to those of the blocks [from, to) that have none yet, if it is free in all of them. */
 static int give(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint32_t from, uint32_t to, uint8_t wanted)
 {
 	uint16_t free_everywhere = 0xffff;
@@ -63,7 +63,7 @@ static uint32_t find_loops(const struct tw_cc_flow *f, uint32_t from, uint32_t t
 	return n_loops;
 }
 
-/* One that the block does not name: not rbp, which may have the frame's place, if there is another. */
+/* A register that the block does not name. rbp, which may be the frame pointer, only if there is no other. */
 static uint8_t to_borrow(const struct tw_cc_block_info *b)
 {
 	const uint16_t not_named = (uint16_t) ~(b->touch | 1u << TW_RSP);
@@ -71,7 +71,7 @@ static uint8_t to_borrow(const struct tw_cc_block_info *b)
 	return reg != TW_NOREG ? reg : first_of(not_named, TW_NOREG);
 }
 
-/* Runs of blocks that share a register; where there is none, it is borrowed. */
+/* Gives runs of blocks a common register. A block without a free register borrows one. */
 static void give_runs(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint32_t from, uint32_t to, uint8_t wanted)
 {
 	for (uint32_t n = from; n < to; n++) {
@@ -93,7 +93,7 @@ static void give_runs(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint
 	}
 }
 
-/* What indirect jumps lead to finds the pointer where they have it, if it is one register for all of them. TW_NOREG: there is none. */
+/* The targets of indirect jumps find the pointer in a register if all of them share one. TW_NOREG: they do not. */
 static uint8_t give_dispatch(const struct tw_cc_flow *f, struct tw_cc_buffer *all, uint32_t from, uint32_t to)
 {
 	uint16_t common = 0xffff;
@@ -121,7 +121,7 @@ static void assign_function(const struct tw_cc_flow *f, struct tw_cc_buffer *all
 	give_runs(f, all, from, to, wanted);
 }
 
-/* The register that all indirect jumps of each function, and all they lead to, have the pointer in; TW_NOREG: there is none. NULL: there is no memory. */
+/* By function: the register that has the pointer in all indirect jumps and at all their targets, or TW_NOREG. NULL: no memory. */
 static uint8_t *find_dispatch(const struct tw_cc_flow *f, const struct tw_cc_buffer *all)
 {
 	enum { NOT_SEEN = 0xfe };
@@ -147,7 +147,7 @@ static int ends_outside(const struct tw_cc_block_info *b)
 	return b->leaves || tw_cc_is_call(b) || b->end == TW_END_RETURN || b->end == TW_END_IJUMP || b->end == TW_END_TRAP;
 }
 
-/* A block that leads out of its function, or comes back from another one. */
+/* Sets what a block does at its end if it leaves its function, or if a call in it returns. */
 static void set_end(const struct tw_cc_flow *f, const struct tw_cc_block_info *b, struct tw_cc_buffer *own)
 {
 	const int is_return = b->end == TW_END_RETURN;
@@ -219,14 +219,14 @@ static void connect(struct edge *e)
 
 /* ---- where records begin ---- */
 
-/* Blocks in sets: what one block leads to is come to with the pointer as far behind. */
+/* Sets of blocks: all successors of one block are entered with the same distance between pointer and records. */
 struct offsets {
 	const struct tw_cc_flow *flow;
 	struct tw_cc_buffer *all;
 	const uint32_t *leading;
 	const uint16_t *bytes;
 	uint32_t *set;   /* by block: another one of its set, or itself */
-	int32_t *of_set; /* by that which is itself: where records of the set begin, or UNKNOWN */
+	int32_t *of_set; /* by representative of a set: where records of the set begin, or UNKNOWN */
 };
 
 enum { UNKNOWN = -1, FARTHEST = 64 };
@@ -273,7 +273,7 @@ static void make_sets(const struct offsets *o)
 	}
 }
 
-/* The first of those that lead to a set decides, which comes before all of the set. */
+/* The first block in order that leads to a set decides; it comes before all blocks of the set. */
 static void set_offset(const struct offsets *o, uint32_t n)
 {
 	const struct tw_cc_block_info *b = &o->flow->block[n];

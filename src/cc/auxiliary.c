@@ -86,17 +86,17 @@ static char *saved_stem(const struct tw_cc_drive *d, size_t k)
 
 /* ---- options ---- */
 
-/* Told by this, clang would make a file in the current directory, named after the source: empty, but it may be another source's. */
+/* With this option, clang would create a file in the current directory, named after the source: empty, but it may overwrite another. */
 static const char split[] = "-gsplit-dwarf";
 
-/* -Xclang: it goes to the compiler proper, after what the driver has told it. */
+/* -Xclang: passes the option to the compiler proper, after the driver's own options. */
 static void push_proper(struct tw_cc_words *w, const char *option)
 {
 	tw_cc_push(w, "-Xclang");
 	tw_cc_push(w, option);
 }
 
-/* clang's compiler has an option for each. Where `value` is not "=", its value is a word of its own. */
+/* clang's compiler has an option for each file. If `value` is not "=", the value is a word of its own. */
 static void push_clang(const struct tw_cc_drive *d, struct tw_cc_words *w, const char *stem)
 {
 	const struct {
@@ -126,7 +126,7 @@ static void push_clang(const struct tw_cc_drive *d, struct tw_cc_words *w, const
 	}
 }
 
-/* Dumps have the source's suffix in their names, other files do not. What the command says itself stays. */
+/* Names of dumps contain the source's suffix; other files' names do not. Options given in the command keep precedence. */
 static void push_gcc(const struct tw_cc_drive *d, struct tw_cc_words *w, size_t k, const char *stem)
 {
 	const char *source = tw_base_name(d->command.word[k]), *suffix = source + stem_length(source), *base = tw_base_name(stem);
@@ -217,7 +217,7 @@ static const char *value_of(const struct tw_cc_command *c, const char *option)
 	return NULL;
 }
 
-/* clang's entry for a list of commands, with what it was told here: the object is made, and by -c. */
+/* Corrects clang's entry for a list of commands, which describes this run: the command makes the object, with -c. */
 static void correct_entry(const struct tw_cc_drive *d, size_t k, const char *path)
 {
 	static const char step[] = "\"-S\"";

@@ -15,7 +15,7 @@ static int is_name_of(const struct tw_cc_twice *w, const struct tw_cc_statement 
 	return label->end - label->begin == length && !memcmp(tw_cc_text_of(w, label), name, length);
 }
 
-/* The one unit whose labels the statement's names are, but for the table's own, or -1. */
+/* The only unit that owns the labels named by the statement, apart from the table's own label; otherwise -1. */
 static int32_t unit_named(const struct tw_cc_twice *w, uint32_t s, const struct tw_cc_statement *table)
 {
 	const struct tw_cc_text *t = &w->code->text;
@@ -48,7 +48,7 @@ static void note_table(struct tw_cc_twice *w, uint32_t label)
 		w->table[w->n_tables++] = table;
 }
 
-/* Is the table of this name referred to by this statement, which is not of its unit? */
+/* Marks tables that this statement names although it belongs to another unit. */
 static void look_at_references(struct tw_cc_twice *w, uint32_t s)
 {
 	const struct tw_cc_text *t = &w->code->text;
@@ -85,7 +85,7 @@ static int goes_on(const struct tw_cc_twice *w, uint32_t s)
 	       !(of->kind == TW_CC_LABEL && tw_cc_text_of(w, of)[0] != '.');
 }
 
-/* gcc's stands within the function, clang's behind it. All labels in it are the function's. */
+/* gcc puts it within the function, clang behind it. All labels in it belong to the function. */
 static void note_lsda(struct tw_cc_twice *w, uint32_t unit)
 {
 	const struct tw_cc_text *t = &w->code->text;
@@ -132,7 +132,7 @@ int tw_cc_beside_find(struct tw_cc_twice *w)
 	return 0;
 }
 
-/* The section that the table stands in; where that is not said by name, one for addresses. */
+/* Enters the section that contains the table, or, if no directive names it, a section for addresses. */
 static void enter_section(struct tw_cc_twice *w, const struct tw_cc_table *table)
 {
 	const struct tw_cc_text *t = &w->code->text;

@@ -40,7 +40,7 @@ static void begin(struct tw_cc_flow *f)
 	}
 }
 
-/* Whatever leads to a function in another way than by a call of an instrumented one makes that known to all. */
+/* A function that is entered in any other way than by calls from instrumented functions is not private. */
 static void note_branches(struct tw_cc_flow *f, uint8_t *is_called)
 {
 	const struct tw_cc_code *c = f->code;
@@ -69,7 +69,7 @@ static void set_callees(struct tw_cc_flow *f)
 	}
 }
 
-/* Compilers have something below the stack in functions only that call nothing, as they see it: they do not look into inline assembly. */
+/* Compilers use memory below the stack pointer only in functions without calls. They do not see calls in inline assembly. */
 static void find_callers(struct tw_cc_flow *f)
 {
 	const struct tw_cc_code *c = f->code;
@@ -81,7 +81,7 @@ static void find_callers(struct tw_cc_flow *f)
 	}
 }
 
-/* What leads out of its function, and is no call, may come back to the caller from somewhere else. */
+/* A branch out of the function that is not a call may return to the caller from somewhere else. */
 static void find_exits(struct tw_cc_flow *f)
 {
 	for (uint32_t n = 0; n < f->n_blocks; n++) {

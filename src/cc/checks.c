@@ -11,7 +11,7 @@ enum state { NEW, OPEN, DONE };
 struct walk {
 	struct tw_cc_flow *flow;
 	uint8_t *state, *edge;        /* of each block: enum state; edges that have been taken */
-	uint32_t *stack, depth, left; /* left: places of the order that are not taken yet, which is filled from its end */
+	uint32_t *stack, depth, left; /* left: places of the order that are still free; it is filled from its end */
 };
 
 static void come_to(struct walk *w, int32_t n)
@@ -66,7 +66,7 @@ int tw_cc_order_find(struct tw_cc_flow *f)
 
 /* ---- checks ---- */
 
-/* Where flags are in use they are put aside for it, which takes long. */
+/* Where flags are live, the check must save them, which is slow. */
 static void place(struct tw_cc_block_info *b)
 {
 	b->check = b->flags_live ? TW_CC_CHECK_KEEPS_FLAGS : TW_CC_CHECK;
@@ -86,7 +86,7 @@ static void place_behind(const struct tw_cc_flow *f, struct tw_cc_block_info *b)
 		place(&f->block[b->fall]);
 }
 
-/* The most that can have been written since the last check where each block begins; where it is too much there is a check. */
+/* The most bytes that may have been written since the last check at each block's start. Too many: the block gets a check. */
 static void bound_paths(struct tw_cc_flow *f, uint32_t *distance)
 {
 	for (uint32_t k = 0; k < f->n_blocks; k++) {
@@ -109,7 +109,7 @@ static int leads_to(const struct tw_cc_block_info *b, uint32_t n)
 	return b->target == (int32_t)n || b->fall == (int32_t)n;
 }
 
-/* Can a check of the loop at n stand in the blocks that lead back to it, because flags are in use at its own start? */
+/* Flags are live at the start of the loop at n: can its check stand in the blocks that lead back to it? */
 static int check_before(struct tw_cc_flow *f, uint32_t n)
 {
 	for (int placed = 0; placed < 2; placed++)
@@ -130,7 +130,7 @@ static int is_bounded_entry(const struct tw_cc_flow *f, const struct tw_cc_block
 	return b->entry == TW_CC_ENTRY_FUNCTION && f->function[f->code->insn[b->first].function].is_bounded;
 }
 
-/* With a page that ends the buffer: may the pointer be another's there? In what is entered in ways that are seen it is the thread's own. */
+/* With a guard page: may the pointer belong to another thread here? Where all entries are known, it is the thread's own. */
 static int is_doubtful(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
 	const int is_private = b->entry == TW_CC_ENTRY_FUNCTION && f->function[f->code->insn[b->first].function].is_private;

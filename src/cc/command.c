@@ -62,7 +62,7 @@ static char *read_file(const char *path)
 
 static int add_file(struct tw_cc_command *c, const char *path, int depth);
 
-/* A response file's words: separated by blanks; quotes and backslashes as compilers have them. */
+/* Adds a response file's words: separated by blanks, with quotes and backslashes as compilers read them. */
 static int add_text(struct tw_cc_command *c, const char *s, int depth)
 {
 	char *word = malloc(strlen(s) + 1);
@@ -91,7 +91,7 @@ static int add_text(struct tw_cc_command *c, const char *s, int depth)
 	return word ? 0 : -1;
 }
 
-/* `word`: @ and a path; one that cannot be read stands for itself. */
+/* `word`: @ and a path. If the file cannot be read, the word stands for itself. */
 static int add_file(struct tw_cc_command *c, const char *word, int depth)
 {
 	char *text = depth < 16 ? read_file(word + 1) : NULL;
@@ -104,7 +104,7 @@ static int add_file(struct tw_cc_command *c, const char *word, int depth)
 
 /* ---- kinds ---- */
 
-/* Long names of options that matter here, and their short ones; all may have a value. */
+/* Long names of relevant options, with their short names. All may have a value. */
 static const char *const long_names[][2] = {{"--compile", "-c"},
                                             {"--assemble", "-S"},
                                             {"--preprocess", "-E"},
@@ -220,7 +220,7 @@ static const char *const link_only[] = {"-shared",
                                         NULL};
 static const char *const link_only_with[] = {
     "-Wl,", "-l", "-L", "-fuse-ld=", "--ld-path=", "-rtlib=", "--rtlib=", "-unwindlib=", "--unwindlib=", NULL};
-/* Files beside the object come of these, and of what begins with the second ones. */
+/* These options, and those that begin with the second list's words, create files beside the object. */
 static const char *const auxiliary[] = {
     "--coverage", "-ftest-coverage", "-fbranch-probabilities", "-fstack-usage", "-gsplit-dwarf", "-fsave-optimization-record", NULL};
 static const char *const auxiliary_with[] = {"-fprofile-", "-fcallgraph-info", "-fdump-", "-save-temps", "-da", "-dr", NULL};
@@ -316,7 +316,7 @@ static void note_flag(struct tw_cc_command *c, const char *w, unsigned char *kin
 		c->pic = 1;
 }
 
-/* Says what word k is, and gives the number of words it takes with it. */
+/* Classifies word k. Returns how many words belong to it. */
 static size_t classify(struct reading *r, size_t k)
 {
 	struct tw_cc_command *c = r->c;
@@ -382,7 +382,7 @@ static const char *base_of(const char *word)
 	return slash ? slash + 1 : word;
 }
 
-/* Words up to the compiler's name: what starts it may be in front. */
+/* Words up to the compiler's name: a launcher may come first. */
 static size_t count_compiler(size_t n, char **word)
 {
 	static const char *const launchers[] = {"ccache", "sccache", "distcc", NULL};
@@ -398,7 +398,7 @@ static int looks_like_gcc(const char *word)
 	return !strstr(name, "clang") && !strstr(name, "flang");
 }
 
-/* With no source, with several for one object, which compilers refuse, and where all hangs on -flto, the compiler does it all. */
+/* The compiler does everything if there is no source, if there are several for one object (an error), or if -flto is essential. */
 static void decide_step(struct tw_cc_command *c)
 {
 	size_t n_headers = 0;

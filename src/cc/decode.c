@@ -107,7 +107,7 @@ static uint8_t flag_bits(uint32_t flags)
 	return bits;
 }
 
-/* A shift by cl leaves the flags alone where cl is 0, and a repeated string instruction where there is nothing to do. */
+/* A shift by cl leaves the flags unchanged if cl is 0; so does a repeated string instruction with a count of 0. */
 static int may_keep_flags(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
 {
 	if (z->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))

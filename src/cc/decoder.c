@@ -1,4 +1,4 @@
-/* What the engine's decoder asks of the engine, where there is none: nothing is kept, and no block ends for the engine's sake. */
+/* What the engine's decoder needs from the engine, in a program without an engine: it keeps nothing, and ends no block early. */
 #include "engine/x86_64/decode.h"
 #include "engine/x86_64/decode_cache.h"
 #include "engine/x86_64/room.h"

@@ -130,7 +130,7 @@ static void print_bytes(FILE *out, const struct bytes *b)
 		fputc('\n', out);
 }
 
-/* The place behind instruction k, the last of block n: where what it falls into begins, or where its own code ends. */
+/* Prints the place behind instruction k, the last of block n: the start of the block it falls into, or the end of its own code. */
 static void print_end(FILE *out, const struct tw_cc_flow *f, uint32_t n, uint32_t k)
 {
 	const struct tw_cc_insn *i = &f->code->insn[k];

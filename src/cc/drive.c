@@ -56,7 +56,10 @@ void tw_cc_end_by_signal(void)
 
 /* ---- commands ---- */
 
-/* Of what a command may have, which depends on how large stacks may be, the least; its first words name the compiler, and are no part of a file. */
+/*
+ * Limit of a command's bytes, the least that systems allow (it depends on the stack limit). The first words name the
+ * compiler and stay on the command line.
+ */
 enum { FIRST_WORDS = 8, MOST_BYTES = 64 << 10 };
 
 static int is_long(const struct tw_cc_words *w)
@@ -67,7 +70,7 @@ static int is_long(const struct tw_cc_words *w)
 	return bytes > MOST_BYTES;
 }
 
-/* As compilers read it: what could end a word has a backslash in front. */
+/* As compilers read it: a backslash precedes each character that could end a word. */
 static void put_word(FILE *f, const char *s)
 {
 	if (!*s)
@@ -80,7 +83,7 @@ static void put_word(FILE *f, const char *s)
 	fputc('\n', f);
 }
 
-/* The words from `from` on in a file without a name, which what runs opens by its number. -1: it cannot be made. */
+/* Puts the words from `from` on into a nameless file, which the child opens by its number. -1: failed. */
 static int put_in_file(const struct tw_cc_words *w, size_t from)
 {
 	const int fd = memfd_create("trackway-cc", 0), own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -113,7 +116,7 @@ static int spawn(char *const *word)
 	return why;
 }
 
-/* Its exit status. Its number stays its own until nobody is to signal it any more. */
+/* Returns the exit status. The process is reaped only after nobody can signal it any more: until then its number stays its own. */
 static int wait_for(pid_t pid)
 {
 	siginfo_t info;

@@ -76,7 +76,7 @@ static char *with_suffix(const char *path, const char *suffix)
 	return named;
 }
 
-/* Where dependencies go if the command does not say: beside the object, or the program if that has a name. */
+/* Where dependencies go if the command does not say: beside the object, or beside the program if it has a name. */
 static char *depend_file(const struct tw_cc_drive *d, size_t k)
 {
 	char *stem = tw_cc_auxiliary_stem(d, k), *path;
@@ -94,7 +94,7 @@ static char *depend_target(const struct tw_cc_drive *d, size_t k)
 	return d->command.output ? strdup(d->command.output) : with_suffix(tw_base_name(d->command.word[k]), ".o");
 }
 
-/* Functions of one file keep to the ABI among each other; what is compiled is assembly, not something for the linker to compile. */
+/* Within a file, functions keep to the ABI. The compiler must produce assembly, not intermediate code for the linker. */
 static void push_own_flags(const struct tw_cc_drive *d, struct tw_cc_words *w)
 {
 	if (d->command.is_gcc) {
@@ -112,7 +112,7 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *step, cons
 	struct tw_cc_words w = {0};
 	char *depends = depend_file(d, k), *target = depend_target(d, k);
 	tw_cc_push_compiler(d, &w, 1);
-	if (c->step == TW_CC_STEP_LINK && !c->is_gcc) /* what is for the link only, clang says, this command has no use for */
+	if (c->step == TW_CC_STEP_LINK && !c->is_gcc) /* clang warns of unused linker options */
 		tw_cc_push(&w, "-Qunused-arguments");
 	for (size_t m = c->compiler; m < c->n; m++)
 		if (!tw_cc_is_replaced(d, c->word[m]) &&
@@ -143,7 +143,10 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *step, cons
 	return status;
 }
 
-/* Would have the assembler put something between a label and its instruction: padding, to keep branches off the ends of cache lines, or fences against speculation. */
+/*
+ * Would make the assembler insert something between a label and its instruction: padding that keeps branches off
+ * cache-line ends, or fences against speculation.
+ */
 static int is_padding(const char *option)
 {
 	static const char *const begin[] = {"-mbranches-within-", "-malign-branch", "-x86-branches-within-",
@@ -154,7 +157,7 @@ static int is_padding(const char *option)
 	return 0;
 }
 
-/* -Wa,A,B without what would have it do that. To be freed; NULL: nothing is left of it. */
+/* -Wa,A,B without such options. To be freed; NULL: nothing is left. */
 static char *without_padding(const char *word)
 {
 	char *list = strdup(word), *kept = calloc(strlen(word) + 1, 1), *at = NULL;
@@ -192,7 +195,7 @@ static int assemble(const struct tw_cc_drive *d, const char *assembly, const cha
 	push_assembler_flags(d, &w);
 	if (!c->is_gcc) {
 		tw_cc_push(&w, "-Qunused-arguments");
-		tw_cc_push(&w, "-Wa,--no-warn"); /* clang warns of what it has written itself: "inconsistent use of MD5 checksums" */
+		tw_cc_push(&w, "-Wa,--no-warn"); /* clang warns of its own output: "inconsistent use of MD5 checksums" */
 	}
 	if (keep_labels)
 		tw_cc_push(&w, "-Wa,-L");
@@ -215,7 +218,7 @@ static int matches(const char *const *patterns, const char *what)
 	return 0;
 }
 
-/* By its name for the linker, or as C++ has it, with its parameters or without. */
+/* Matches the name that the linker knows, or the C++ name, with or without parameters. */
 static int matches_function(const char *const *patterns, const char *name)
 {
 	char *plain = tw_demangle(name);
@@ -245,7 +248,7 @@ static void leave_unwanted(const struct tw_cc_drive *d, const char *source, stru
 			c->function[k].why = "";
 }
 
-/* First versions are not instrumented; second ones may be entered from them where data lead. */
+/* First versions are not instrumented. Second versions may be entered from them where data refer to their code. */
 static void leave_first(struct tw_cc_code *c)
 {
 	for (uint32_t k = 1; k < c->n_functions; k++)
@@ -275,7 +278,7 @@ static void say_counts(const char *source, const struct tw_cc_counts *n)
 	        source, n->functions + n->left, n->left, n->blocks, n->borrowed, n->insns, n->inserted, n->stores);
 }
 
-enum pass { ONLY, FIRST, SECOND }; /* of two for functions in two versions: makes the second version; instruments that */
+enum pass { ONLY, FIRST, SECOND }; /* for functions in two versions, FIRST makes the second version and SECOND instruments it */
 
 /* -1: there is no memory. */
 static int analyse(struct tw_cc_code *c, const struct tw_cc_options *o, struct tw_cc_flow *f)
@@ -283,7 +286,7 @@ static int analyse(struct tw_cc_code *c, const struct tw_cc_options *o, struct t
 	return tw_cc_flow_make(c, o, f) || tw_cc_order_find(f) || tw_cc_calls_find(f) || tw_cc_checks_place(f) ? -1 : 0;
 }
 
-/* Where a file has more blocks than there are tags, the functions that come last are left alone. Returns how many. */
+/* If a file has more blocks than there are tags, its last functions are not instrumented. Returns how many. */
 static uint32_t leave_last(struct tw_cc_code *c, const struct tw_cc_flow *f)
 {
 	uint32_t kept = 0, left = 0;
@@ -349,7 +352,7 @@ static int rewrite(const struct tw_cc_drive *d, size_t word, enum pass pass, str
 	return error ? FAILED : counts.blocks > 0 ? INSTRUMENTED : AS_IT_IS;
 }
 
-/* Some of what compilers write is understood only by themselves: they make the object then. */
+/* Some assembly is understood only by the compiler that wrote it: then the compiler makes the object. */
 static int leave_to_compiler(const struct tw_cc_drive *d, size_t k)
 {
 	const int is_by_hand = tw_cc_is_assembly(d->command.kind[k]);
@@ -395,7 +398,7 @@ static int instrument_second(const struct tw_cc_drive *d, size_t k, const char *
 	return done;
 }
 
-/* Where inline assembly says how far apart its places are, what is inserted may be too much. */
+/* The inserted code may be too much for inline assembly that states distances between places. */
 static int assemble_rewritten(const struct tw_cc_drive *d, size_t k, const char *rewritten, const char *assembly, const char *object)
 {
 	const int status = assemble(d, rewritten, object, 0);
@@ -453,7 +456,7 @@ static int run_plainly(const struct tw_cc_drive *d)
 	return tw_cc_run_and_free(&w);
 }
 
-/* As compilers do: no object is there that its source has not become. Devices stay. */
+/* As compilers do: a failed compilation leaves no object. Devices stay. */
 static void remove_object(const char *object)
 {
 	struct stat s;

@@ -26,13 +26,13 @@ struct early {
 
 /* ---- what there is ---- */
 
-/* Section k's entries, of `size` bytes each; 0: it is another, or not all in the file. */
+/* Number of entries of section k, of `size` bytes each; 0: another kind of section, or not entirely in the file. */
 static uint64_t entries(const struct tw_cc_linked *f, const Elf64_Shdr *s, uint32_t type, uint64_t size)
 {
 	return s->sh_type == type && tw_cc_linked_has(f, s->sh_offset, s->sh_size) ? s->sh_size / size : 0;
 }
 
-/* A function may have several names: it is local if all of them are. */
+/* A function may have several names. It is local if all of them are. */
 static void join_names(struct early *e)
 {
 	size_t n = 0;
@@ -105,7 +105,7 @@ static struct function *function_at(const struct early *e, uint64_t address)
 	return f && address - f->at < f->bytes ? f : NULL;
 }
 
-/* What the dynamic linker puts at this place: the address of a function of this file; 0: of another. */
+/* What the dynamic linker puts there: the address of a function of this file; 0: of another. */
 static uint64_t filled_in(const struct early *e, uint64_t place)
 {
 	const struct tw_cc_linked *f = &e->file;
@@ -127,7 +127,7 @@ static uint64_t filled_in(const struct early *e, uint64_t place)
 
 typedef int each_edge(struct function *from, struct function *to);
 
-/* The function that the instruction at `address`, of n bytes, leads to, perhaps by a stub; NULL: to none of this file. */
+/* The function that the instruction at `address`, of n bytes, branches to, possibly by a stub; NULL: none of this file. */
 static struct function *led_to(const struct early *e, uint64_t address, unsigned n, int by_stub)
 {
 	enum { JUMP_BY_MEMORY = 0x25, CALL_BY_MEMORY = 0x15, STUB = 16 };
@@ -174,7 +174,7 @@ static int runs_early(struct function *from, struct function *to)
 	return is_new;
 }
 
-/* Functions of one file rely on each other's code, if only that file can call them. */
+/* If only this file can call a function, the callers' code and its own rely on each other. */
 static int goes_together(struct function *from, struct function *to)
 {
 	if (!to->is_local || from->is_left == to->is_left || !from->is_instrumented || !to->is_instrumented)
@@ -244,7 +244,7 @@ static int begins_by_itself(const struct tw_cc_linked *f)
 	return h->e_type == ET_EXEC || has_flag(f, DF_1_PIE);
 }
 
-/* Is there an instruction that loads the number of arch_prctl into a register, or wrfsbase? */
+/* Is there an instruction that loads the number of arch_prctl into a register, or a wrfsbase? */
 static int may_set_thread_pointer(const struct early *e)
 {
 	static const uint8_t number[4] = {158};

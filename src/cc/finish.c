@@ -28,7 +28,7 @@ static uint64_t word_of(const struct numbering *n, uint64_t at, const struct tw_
 	return n->section->sh_addr + at + offsetof(struct tw_cc_part, word) + (uint64_t)(int64_t)part->word;
 }
 
-/* Blocks of the parts from here on that are of the same file. */
+/* Number of blocks of the parts from here on that belong to the same file. */
 static uint32_t blocks_of_file(const struct numbering *n, uint64_t at)
 {
 	struct tw_cc_part part;

@@ -209,7 +209,7 @@ static void sum_up(const struct tw_cc_flow *f, struct tw_cc_block_info *b)
 	}
 }
 
-/* What is read behind the function's end, as far as b leads there. */
+/* Registers read after the function is left, if block b leaves it. */
 static uint16_t live_outside(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
 	const struct tw_cc_insn *last = tw_cc_last(f, b);
@@ -299,7 +299,10 @@ static int settle_live(struct tw_cc_flow *f)
 	return 0;
 }
 
-/* Functions within functions find those around them by r10. Where no function reads it at its start, it is no argument of any: they are all of one file. */
+/*
+ * Nested functions find the enclosing function by r10. If no function reads r10 at its start, it is no argument of
+ * any: a nested function is in the same file.
+ */
 static int find_live(struct tw_cc_flow *f)
 {
 	if (settle_live(f))
@@ -340,7 +343,7 @@ static void find_free(const struct tw_cc_flow *f, struct tw_cc_block_info *b)
 	b->free = (uint16_t) ~(all | live);
 }
 
-/* rbp has the frame's place, by which debuggers and handlers find their way, from here on: mov %rsp,%rbp */
+/* mov %rsp,%rbp: from here on, rbp is the frame pointer, which debuggers and handlers use. */
 static int makes_frame(const struct tw_cc_insn *i)
 {
 	return i->d.len == 3 && (!memcmp(i->d.raw, "\x48\x89\xe5", 3) || !memcmp(i->d.raw, "\x48\x8b\xec", 3));
@@ -351,7 +354,7 @@ static int is_pop_rbp(const struct tw_cc_insn *i)
 	return i->d.len == 1 && i->d.raw[0] == 0x5d;
 }
 
-/* In functions with a frame rbp is read where it gets its caller's value: it has no other meanwhile. */
+/* In functions with a frame pointer, a pop of rbp counts as a read of it: rbp has no other value until then. */
 static int keep_frames(struct tw_cc_code *c)
 {
 	uint8_t *has_frame = calloc(c->n_functions + 1, 1);

@@ -44,7 +44,7 @@ static int is_split_off(const struct tw_cc_symbol *s)
 	return s->name[own_length(s->name)] != 0;
 }
 
-/* Parts that were split off are entered by the rest of their function only. Of a function's other names it is said which it has. */
+/* Split-off parts are entered only from the rest of their function. A further name of a function is an alias of the first. */
 static void mark_function(struct tw_cc_code *c, const struct tw_cc_symbol *s)
 {
 	const int32_t k = tw_cc_at_place(c, s->section, s->value);
@@ -64,7 +64,10 @@ static void mark_function(struct tw_cc_code *c, const struct tw_cc_symbol *s)
 		c->insn[i].function = number;
 }
 
-/* Those that were split off come second: the function may have several names, and is to be there. Second versions lie within functions, and so come last. */
+/*
+ * Split-off parts come after their functions: a function may have several names, and must exist by then. Second
+ * versions lie within functions, and come last.
+ */
 static void mark_named(struct tw_cc_code *c)
 {
 	for (int turn = 0; turn < 4; turn++)
@@ -113,7 +116,7 @@ int tw_cc_functions_find(struct tw_cc_code *c)
 
 /* ---- what runs while the program is being linked, before there is thread-local memory ---- */
 
-/* The instruction that i calls or jumps to, also by way of the global offset table; -1: it is not in this file. */
+/* The instruction that i calls or jumps to, possibly by way of the global offset table; -1: it is not in this file. */
 static int32_t called_by(const struct tw_cc_code *c, const struct tw_cc_insn *i)
 {
 	const struct tw_cc_symbol *s = &c->object.symbol[i->symbol];
@@ -122,7 +125,7 @@ static int32_t called_by(const struct tw_cc_code *c, const struct tw_cc_insn *i)
 	return s->section ? tw_cc_at_place(c, s->section, s->value) : -1;
 }
 
-/* Leaves alone what functions that run early call. Returns whether there was any. */
+/* Excludes the functions that early functions call. Returns whether there was any. */
 static int spread(struct tw_cc_code *c, uint8_t *early)
 {
 	int found = 0;

@@ -51,7 +51,7 @@ static int by_place(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* An instruction for each label that was put before one, without its encoding. */
+/* Makes an instruction, without its encoding, for each label that was inserted before one. */
 static int find_labels(struct tw_cc_code *c)
 {
 	const struct tw_cc_object *o = &c->object;
@@ -72,7 +72,7 @@ static int find_labels(struct tw_cc_code *c)
 	return 0;
 }
 
-/* Directives right before a statement that give single bytes: they may be an instruction's prefixes. */
+/* The first of the directives right before a statement that give single bytes: they may be an instruction's prefixes. */
 static uint32_t before_bytes(const struct tw_cc_text *t, uint32_t statement)
 {
 	static const char *const words[] = {".byte", ".value", ".short", ".word", ".2byte"};
@@ -87,7 +87,7 @@ static uint32_t before_bytes(const struct tw_cc_text *t, uint32_t statement)
 	return statement;
 }
 
-/* Instruction i ends at `end`, and the next statement's place is behind that: are the bytes between padding, its prefixes, or neither? */
+/* Instruction i ends at `end`; the next statement begins later. Are the bytes between padding, prefixes of the next, or neither? */
 static void bridge(struct tw_cc_insn *i, struct tw_cc_insn *next, const struct tw_cc_code *c, uint64_t end)
 {
 	const struct tw_cc_section *s = &c->object.section[i->section];
@@ -108,7 +108,10 @@ const struct tw_cc_reloc *tw_cc_reloc_in(const struct tw_cc_code *c, const struc
 	return tw_cc_object_reloc(&c->object, i->section, i->at + from, i->at + to);
 }
 
-/* What takes the address of a thread-local descriptor may become a load, once linked: it is decoded as that, and is one where the byte says so (TW_CC_GOT). */
+/*
+ * An instruction that takes the address of a thread-local descriptor may become a load at link time. It is decoded as
+ * a load, and is one if its byte says so (TW_CC_GOT).
+ */
 static int decode_one(struct tw_cc_code *c, struct tw_cc_insn *i)
 {
 	enum { LEA = 0x8d, LOAD = 0x8b, LENGTH = 7 };
@@ -137,8 +140,9 @@ static int runs_on(const struct tw_cc_insn *i)
 }
 
 /*
- * Entries [k, to) are numbers. Up to which are they instructions that do not branch, one for each or for several? To a return, or to the last, which may be a prefix of the instruction behind it. k: they are none, or
- * not all of them.
+ * Entries [k, to) are numbers. Returns the end of those that are instructions without a branch, one instruction for
+ * each entry or for several: up to a return, or up to the last entry, which may be a prefix of the next instruction.
+ * k: they are not instructions, or not all of them.
  */
 static uint32_t end_of_insns(const struct tw_cc_code *c, uint32_t k, uint32_t to)
 {
@@ -164,7 +168,8 @@ static uint32_t end_of_insns(const struct tw_cc_code *c, uint32_t k, uint32_t to
 }
 
 /*
- * The entry behind instruction i (NULL: a section begins), from k on. Numbers are instructions where i leads to them, and they can be taken for some: their statements are then said to be. Others are passed over.
+ * The entry behind instruction i (NULL: a section begins), from k on. Numbers are instructions if i leads to them and
+ * they decode as such; their statements are then marked so. Others are skipped.
  */
 static uint32_t next_entry(struct tw_cc_code *c, const struct tw_cc_insn *i, uint32_t k)
 {
@@ -210,7 +215,7 @@ int tw_cc_insns_find(struct tw_cc_code *c)
 	return 0;
 }
 
-/* The first instruction at this place or behind it; n_insns: there is none. */
+/* The first instruction at or behind this place; n_insns: none. */
 static uint32_t first_from(const struct tw_cc_code *c, uint32_t section, uint64_t at)
 {
 	uint32_t low = 0, high = c->n_insns;

@@ -7,7 +7,7 @@ struct writes {
 	uint16_t written, pushed, popped;
 };
 
-/* The register that a push or pop of `base` (0x50, 0x58) is of, as a bit; 0: it is another instruction. */
+/* The register of a push or pop with opcode `base` (0x50, 0x58), as a bit; 0: another instruction. */
 static uint16_t stack_register(const struct tw_cc_insn *i, uint8_t base)
 {
 	const unsigned at = i->d.len == 2 && i->d.raw[0] == 0x41;

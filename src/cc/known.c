@@ -19,8 +19,9 @@ static int starts_unknown(const struct tw_cc_flow *f, const struct tw_cc_block_i
 }
 
 /*
- * Of what is known before call b, what is still known behind it, though nothing is of the function it leads to: where that runs no instrumented code, which the recording would tell of, the
- * registers that the ABI has functions keep. Not rsp: the recording has the call, and no return.
+ * Registers known before call b that are still known behind it although nothing is known of the callee: those that
+ * the ABI has it preserve, unless it runs instrumented code, which would show in the recording. Not rsp: the
+ * recording has the call, and no return.
  */
 static uint16_t kept_behind(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
@@ -48,8 +49,9 @@ static void meet(void *arg, uint32_t to)
 }
 
 /*
- * What is known where call n comes back to: what all the function's returns know, and what neither it changes nor what it calls. What calls lead to knows what all the calls
- * know. `returns`: known behind all returns, by function.
+ * What is known where call n returns to: what is known at all of the callee's returns, and what was known before and
+ * is not changed by it or its callees. A callee's entry knows what all its calls know. `returns`: known at all
+ * returns, by function.
  */
 static uint16_t meet_call(struct meeting *m, const uint16_t *returns, uint32_t n)
 {
@@ -70,7 +72,7 @@ static void meet_return(struct meeting *m, uint16_t *returns, uint32_t n)
 	m->changed = 1;
 }
 
-/* Indirect jumps lead to all that their function dispatches to. `hub`: what is known behind all of them, by function. */
+/* Indirect jumps may lead to all dispatch targets of their function. `hub`: what is known at the end of all of them, by function. */
 static void meet_hub(struct meeting *m, uint16_t *hub, uint32_t n)
 {
 	const struct tw_cc_flow *f = m->flow;
@@ -121,7 +123,7 @@ enum { MOST_TRIED = 500 };
 /* The blocks that lead to n, by place. */
 struct leading {
 	uint32_t *first, *of; /* of[first[n]] to of[first[n + 1]] */
-	uint16_t *number;     /* by block: in the loop that is tried, from 1; 0: it is not in that */
+	uint16_t *number;     /* by block: its number in the loop under trial, from 1; 0: not in it */
 };
 
 static int find_leading(const struct tw_cc_flow *f, struct leading *l)
@@ -148,12 +150,15 @@ static int find_leading(const struct tw_cc_flow *f, struct leading *l)
 	return 0;
 }
 
-/* The loop at block[0]: the blocks that lead back there. What is known where each begins and ends if more is known where the loop begins. */
+/*
+ * The loop at block[0], with all blocks that lead back there. `in`, `out`: what is known at the blocks' ends if more
+ * is known where the loop begins.
+ */
 struct trial {
 	const struct tw_cc_flow *f;
 	const struct tw_cc_known *known;
 	const struct leading *l;
-	uint32_t n; /* more than there is room for: it is too large to be tried */
+	uint32_t n; /* greater than the room: the loop is too large to be tried */
 	uint32_t block[MOST_TRIED];
 	uint16_t in[MOST_TRIED], out[MOST_TRIED];
 };
@@ -185,7 +190,7 @@ static void forget_blocks(struct trial *t)
 		t->l->number[t->block[k]] = 0;
 }
 
-/* Behind a call is known what settle() has found, and what was known before and the function leaves as it is. */
+/* Behind a call, known is what settle() found, and what was known before and the callee leaves unchanged. */
 static uint16_t try_block(const struct trial *t, uint32_t k)
 {
 	const uint32_t n = t->block[k];
@@ -225,13 +230,13 @@ static void try_all(struct trial *t, uint16_t more)
 	}
 }
 
-/* What is known behind block n, which leads back to where the loop begins. */
+/* What is known at the end of block n, which leads back to the loop's start. */
 static uint16_t tried_out(const struct trial *t, uint32_t n)
 {
 	return t->n <= MOST_TRIED ? t->out[t->l->number[n] - 1] : t->known[n].out;
 }
 
-/* What the loop's blocks record as it is where they begin, and would go on knowing if it were known where the loop begins. */
+/* Registers that the loop's blocks record because they are not known, and that would stay known if known at the loop's start. */
 static uint16_t wanted_in(struct trial *t)
 {
 	const uint32_t n = t->block[0];
@@ -247,7 +252,7 @@ static uint16_t wanted_in(struct trial *t)
 	return kept;
 }
 
-/* What the loop at n wants known at its start; 0: nothing, or it cannot be had. */
+/* Registers that should be known at the start of the loop at n; 0: none, or impossible. */
 static uint16_t wanted_by(const struct tw_cc_flow *f, const struct tw_cc_known *known, const struct leading *l, uint32_t n)
 {
 	struct trial t = {.f = f, .known = known, .l = l};
@@ -296,7 +301,7 @@ static uint16_t written_by(const struct tw_cc_flow *f, uint32_t n)
 	return written;
 }
 
-/* Tells the blocks of the loop at n, as far as it is the innermost around them. */
+/* Sets the loop's properties for blocks whose innermost loop it is. */
 static void find_varying(const struct tw_cc_flow *f, struct tw_cc_known *known, const struct leading *l, uint32_t n)
 {
 	struct trial t = {.f = f, .l = l};
@@ -315,7 +320,7 @@ static void find_varying(const struct tw_cc_flow *f, struct tw_cc_known *known, 
 	forget_blocks(&t);
 }
 
-/* Of blocks that would record more values so than without, since what they come from is not known the next time. 1: there are some. */
+/* Gives up sources where a block would record more values with them than without: the source is no longer known the next time. 1: any. */
 static int leave_sources(const struct tw_cc_flow *f, struct tw_cc_known *known)
 {
 	int left = 0;

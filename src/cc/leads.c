@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The instruction that a relocation for a place `behind` bytes before the end of its instruction refers to. */
+/* The instruction that a relocation refers to; its field begins `behind` bytes before the end of the instruction. */
 static int32_t referred(const struct tw_cc_code *c, const struct tw_cc_reloc *r, int64_t behind)
 {
 	const struct tw_cc_symbol *s = &c->object.symbol[r->symbol];
@@ -20,7 +20,10 @@ static int keeps_registers(const char *name)
 	       tw_cc_is_named(name, "__hwasan");
 }
 
-/* Of complex numbers, where something is not a number: of libgcc and compiler-rt, called behind a branch that is next to never taken, within loops. */
+/*
+ * Complex multiplication and division (libgcc, compiler-rt), called in loops behind an almost never taken branch if a
+ * part is NaN.
+ */
 static int computes_only(const char *name)
 {
 	static const char *const names[] = {"__mulsc3", "__muldc3", "__mulxc3", "__divsc3", "__divdc3", "__divxc3"};
@@ -30,7 +33,7 @@ static int computes_only(const char *name)
 	return 0;
 }
 
-/* Where the code of the function ends. clang leads there, at -O0, what never goes on. */
+/* Where the function's code ends. At -O0, clang has paths that never continue branch there. */
 static uint64_t end_of_function(const struct tw_cc_code *c, const struct tw_cc_insn *i)
 {
 	const struct tw_cc_insn *last = c->insn + c->n_insns - 1;
@@ -143,7 +146,7 @@ static int mark_all_data(struct tw_cc_code *c)
 	return 0;
 }
 
-/* Labels that are numbers may be referred to by data that cannot be told from other data. */
+/* Numeric labels may be referred to by data that cannot be told apart from other data. */
 static void mark_numbered(struct tw_cc_code *c)
 {
 	const struct tw_cc_text *t = &c->text;
@@ -182,7 +185,10 @@ static void note_operand_reloc(struct tw_cc_code *c, struct tw_cc_insn *i, const
 		mark_address(c, referred(c, r, is_relative ? (int64_t)(i->at + i->d.len - r->at) : 0));
 }
 
-/* Instruction k makes the argument of __tls_get_addr: linkers take the call apart together with it, and with what computes the address in the large code model. */
+/*
+ * Instruction k sets the argument of __tls_get_addr. Linkers replace it together with the call, and with the
+ * computation of the address in the large code model.
+ */
 static void glue(struct tw_cc_code *c, uint32_t k)
 {
 	const struct tw_cc_reloc *r = k + 3 < c->n_insns ? tw_cc_reloc_in(c, &c->insn[k + 1], 0, c->insn[k + 1].d.len) : NULL;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that came with trackway, in one of these directories from its own on. NULL, and it is said: it is in none. */
+/* Finds a file that came with trackway, in one of these directories, relative to its own. NULL: in none, which is reported. */
 static char *find_own(const char *const *directories, const char *name)
 {
 	char self[PATH_MAX], *path;
@@ -44,7 +44,10 @@ static char *find_part(const char *name)
 	return path;
 }
 
-/* An archive: its objects are linked where something refers to them, as functions in two versions do, and system calls that make processes. */
+/*
+ * An archive: its objects are linked only if something refers to them. Functions in two versions do, and system calls
+ * that create processes.
+ */
 static int push_archive(struct tw_cc_words *w)
 {
 	char *part = find_part("trackway-cc-parts.a");
@@ -53,7 +56,7 @@ static int push_archive(struct tw_cc_words *w)
 	return !part;
 }
 
-/* Makes the object of the batch routine, which is C, and is not instrumented. */
+/* Compiles the batch routine, which is C, without instrumentation. */
 static int compile_batch(const struct tw_cc_drive *d, const char *object)
 {
 	static const char *const places[] = {"../", NULL};
@@ -78,7 +81,7 @@ static int compile_batch(const struct tw_cc_drive *d, const char *object)
 	return status;
 }
 
-/* Adds the batch routine, if there is one, and what calls it, to the link. */
+/* Adds the batch routine, if there is one, and its caller to the link. */
 static int push_batch(const struct tw_cc_drive *d, struct tw_cc_words *w)
 {
 	const char *routine = d->wishes->batch;
@@ -105,7 +108,7 @@ static int push_guard(const struct tw_cc_drive *d, struct tw_cc_words *w)
 	return d->wishes->guard && !part;
 }
 
-/* What cannot be recorded is not left, as it would not run when it is recorded all the same. */
+/* A program that cannot be recorded is deleted: it would not run when someone records it all the same. */
 static int finish(const char *output)
 {
 	struct stat st;
@@ -119,8 +122,8 @@ static int finish(const char *output)
 }
 
 /*
- * As instrumented code comes to the buffer pointer, all that is thread-local in its library must be where the program's is. There is little room for libraries that are loaded
- * later.
+ * Instrumented code finds the buffer pointer in static thread-local storage, so all of its library's thread-local
+ * memory must be there. There is little room for libraries that are loaded later.
  */
 static void say_thread_memory(const struct tw_cc_command *c, const char *output)
 {
@@ -134,7 +137,8 @@ static void say_thread_memory(const struct tw_cc_command *c, const char *output)
 }
 
 /*
- * Then what the run-time part asks for weakly comes from archives, which give nothing to those who ask so. Of glibc's these are other names in the same objects: so it is no error where another library has none.
+ * For static linking: the run-time part has weak references, which do not pull objects out of archives. In glibc
+ * these symbols are other names in the same objects, so another library may lack them without an error.
  */
 #define FROM_GLIBC "-Wl,-u,__call_tls_dtors,-u,__unregister_atfork,-u,__on_exit,-u,__srand48_r,-u,_Fork"
 #define FROM_MUSL  "-Wl,-u,pthread_atfork,-u,pthread_key_create,-u,pthread_setspecific,-u,_Fork"
@@ -146,7 +150,7 @@ static int is_static(const struct tw_cc_command *c)
 	return has_library && (tw_cc_command_has(c, "-static") || tw_cc_command_has(c, "-static-pie"));
 }
 
-/* -N leaves no place for where the file begins, and the linker, without a word, asks for its name all the same. */
+/* With -N there is no room for the start of the file; the linker then asks for its name without a word. */
 static int has_no_header(const struct tw_cc_command *c)
 {
 	int is_asked = tw_cc_command_has(c, "-Wl,-N") || tw_cc_command_has(c, "-Wl,--omagic") || tw_cc_command_has(c, "-N");
@@ -155,7 +159,7 @@ static int has_no_header(const struct tw_cc_command *c)
 	return is_asked;
 }
 
-/* Build systems see what a link takes, and name it in later ones (libtool, for libraries of C++): there it comes from here again. */
+/* Build systems (libtool, for C++ libraries) see the link's inputs and name them in later links, to which this link adds them again. */
 static int is_own_part(const char *word)
 {
 	static const char *const parts[] = {"trackway-cc.o", "trackway-cc-guard.o", "trackway-cc-batch.o"};
@@ -178,7 +182,7 @@ static int is_of_other_machine(const char *path)
 	       (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != EM_X86_64);
 }
 
-/* What is linked is not for x86-64 (-m32, cross compilers), and so nothing of it is instrumented. */
+/* The output is not for x86-64 (-m32, cross compilers), so nothing in it is instrumented. */
 static int is_for_other_machine(const struct tw_cc_command *c, const struct tw_cc_words *w)
 {
 	if (tw_cc_command_has(c, "-m32") || tw_cc_command_has(c, "-mx32") || tw_cc_command_has(c, "-m16"))
@@ -189,7 +193,10 @@ static int is_for_other_machine(const struct tw_cc_command *c, const struct tw_c
 	return 0;
 }
 
-/* The run-time part comes last, for what archives of the program define is the program's; first where there may be more than 2 GB of data between it and what it has of its own. */
+/*
+ * The run-time part comes last, so that definitions in the program's archives win; first if more than 2 GB of data
+ * may lie between it and its own data.
+ */
 static int is_runtime_first(const struct tw_cc_command *c)
 {
 	return tw_cc_command_has(c, "-mcmodel=large") && !c->relocatable;
@@ -221,7 +228,7 @@ int tw_cc_link(const struct tw_cc_drive *d)
 	const struct tw_cc_command *c = &d->command;
 	struct tw_cc_words w = {0};
 	tw_cc_push_compiler(d, &w, 0);
-	if (c->n_sources && !c->is_gcc) /* what is for compiling only, clang says, this command has no use for */
+	if (c->n_sources && !c->is_gcc) /* clang warns of unused compiler options */
 		tw_cc_push(&w, "-Qunused-arguments");
 	if (is_runtime_first(c) && push_runtime(&w))
 		return TW_CC_OUR_FAILURE;

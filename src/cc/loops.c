@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Where a function writes more than this at most, its loops keep their checks. */
+/* Functions that may write more than this keep the checks in their loops. */
 enum { SMALL = 3 * TW_CC_PATH_BYTES };
 
 static int is_candidate(const struct tw_cc_flow *f, const struct tw_cc_buffer *buffer, uint32_t n)
@@ -45,7 +45,7 @@ static uint32_t *sum_functions(const struct tw_cc_flow *f)
 	return sum;
 }
 
-/* What leads to a block: registers that cannot be cleared there, and whether something does that one cannot be put aside in. */
+/* The edges to a block: registers that cannot be cleared at their sources, and whether a source cannot save one. */
 struct ways {
 	uint16_t taken;
 	uint8_t shared; /* a branch that may lead elsewhere */
@@ -71,7 +71,7 @@ static struct tw_cc_loop choose(const struct tw_cc_block_info *b, const struct t
 	const uint8_t counter = buffer->borrows ? TW_NOREG : first_of((uint16_t)(b->free & ~ways->taken & ~not_ours));
 	if (counter != TW_NOREG || ways->shared)
 		return (struct tw_cc_loop){counter, 0};
-	return (struct tw_cc_loop){first_of((uint16_t) ~(b->touch | not_ours | 1u << TW_RBP)), 1}; /* rbp may have the frame's place */
+	return (struct tw_cc_loop){first_of((uint16_t) ~(b->touch | not_ours | 1u << TW_RBP)), 1}; /* rbp may be the frame pointer */
 }
 
 struct tw_cc_loop *tw_cc_loops(const struct tw_cc_flow *f, const struct tw_cc_buffer *buffer, const uint8_t *values)

@@ -29,7 +29,10 @@ uint32_t tw_cc_marks_label(const struct tw_cc_code *c, uint32_t k)
 	return label;
 }
 
-/* Inline assembly's, that data, or what cannot be told from data, may refer to, and that is come to from the instruction before it. */
+/*
+ * An instruction of inline assembly that data, or something that may be data, can refer to, and that execution also
+ * reaches from the instruction before.
+ */
 static int may_be_marked(const struct tw_cc_code *c, uint32_t k, const uint8_t *jumps)
 {
 	const struct tw_cc_insn *i = &c->insn[k];

@@ -17,7 +17,10 @@ static int reads_return_address(const struct tw_cc_code *c, const struct tw_cc_i
 	return 0;
 }
 
-/* Is the address that a call came back to compared with the label at k, behind it (-mspeculative-load-hardening)? What is inserted there would come in between. */
+/*
+ * Is the label at k, behind a call, compared with the return address (-mspeculative-load-hardening)? Inserted code
+ * would come in between.
+ */
 static int compares_return(const struct tw_cc_code *c, uint32_t k)
 {
 	enum { SOON = 8 };
@@ -29,7 +32,7 @@ static int compares_return(const struct tw_cc_code *c, uint32_t k)
 	return 0;
 }
 
-/* Does inline assembly say behind i, in bytes, where frames are? It goes by distances between instructions. */
+/* Does inline assembly behind i describe frames in bytes? They depend on distances between instructions. */
 static int writes_frames(const struct tw_cc_code *c, const struct tw_cc_insn *i)
 {
 	const struct tw_cc_text *t = &c->text;
@@ -44,7 +47,7 @@ static int writes_frames(const struct tw_cc_code *c, const struct tw_cc_insn *i)
 	return 0;
 }
 
-/* A branch to a place that has no label was written as a distance, which inserted instructions would change. */
+/* A branch to a place without a label was written as a distance, which inserted instructions would change. */
 static void check_target(struct tw_cc_code *c, const struct tw_cc_insn *i)
 {
 	if (i->branch >= 0 && !c->insn[i->branch].labelled)

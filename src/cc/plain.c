@@ -74,7 +74,7 @@ static unsigned glued_together(const struct tw_cc_block *b)
 	return !(b->flags & TW_CC_GLUED) ? 0 : b->flags & TW_CC_GLUED_FOUR ? 4 : 2;
 }
 
-/* The bytes of what stands in their place now: the compiler's two or one, or its four, three or two. */
+/* The bytes of the instructions now in their place: the compiler's two or one, or its four, three or two. */
 static unsigned glued_length(const struct image *i, uint64_t address, unsigned n)
 {
 	enum { ALONE = 12, FOUR = 22 };
@@ -110,7 +110,7 @@ static int mark_block(struct image *i, uint64_t pc, const struct tw_cc_block *b,
 
 typedef int each_block(struct image *i, uint64_t pc, const struct tw_cc_block *b, const uint8_t *length);
 
-/* To a block leads what is inserted before its first instruction: also where that is counted to the block which stands before it. */
+/* The way into a block is the code inserted before its first instruction, even if that is counted to the block before. */
 static int mark_way_in(struct image *i, uint64_t pc, const struct tw_cc_block *b, const uint8_t *length)
 {
 	(void)length;
@@ -135,7 +135,7 @@ static int each(struct image *i, const Elf64_Shdr *s, each_block *fn)
 	return 0;
 }
 
-/* cmpb $0, switch(%rip); jne: bytes of that at `at`; 0: it is something else. */
+/* Length of the test that begins at `at`: cmpb $0, switch(%rip); jne. 0: something else. */
 static unsigned test_length(const struct image *i, uint64_t from, uint64_t switch_at)
 {
 	const uint8_t *at = i->at + from;
@@ -243,7 +243,7 @@ static uint64_t rounded(uint64_t n)
 	return (n + 15) & ~15ull;
 }
 
-/* The section's contents, the names of sections with one more, and the sections with one more: behind the file. Then the file's header knows of them. */
+/* Appends the new section, the section names with its own, and the section headers with its own; then the file's header is updated. */
 static int append(const struct image *i, const struct tw_cc_plain *plain, int fd)
 {
 	static const char name[] = TW_CC_SECTION_PLAIN;

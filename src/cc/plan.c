@@ -36,7 +36,7 @@ static int is_known(const struct own_planner *w, u8 reg)
 	return reg >= TW_NREGS || w->known >> reg & 1;
 }
 
-/* Where the linker fills in the constant of an update, that is to be one that is simply moved or added. */
+/* If the linker fills in an update's constant, that must be simply moved or added. */
 static int is_computable(const struct tw_cc_insn *i)
 {
 	const u8 *raw = i->d.raw, at = i->imm_at;
@@ -58,7 +58,7 @@ static void plan_update(struct own_planner *w, const struct tw_op *op)
 	w->known |= dst;
 }
 
-/* What is to be recorded before instruction k for what comes behind it. */
+/* Records before instruction k what later instructions need as sources. */
 static void record_sources(struct own_planner *w, uint32_t k)
 {
 	for (u8 reg = 0; reg < TW_NREGS; reg++)
@@ -144,7 +144,7 @@ static int make_plan(struct own_planner *w, const struct tw_cc_flow *f, const st
 	return w->found;
 }
 
-/* Plans the block again and again, until no more sources are found: those of one register may be another's. */
+/* Plans the block repeatedly until no more sources are found: the sources of one register may be another's. */
 static struct own_planner plan_with(const struct tw_cc_flow *f, const struct tw_cc_block_info *info, const struct tw_cc_known *known,
                                     uint16_t in, struct sources *sources)
 {
@@ -160,7 +160,7 @@ static struct own_planner plan_with(const struct tw_cc_flow *f, const struct tw_
 	return w;
 }
 
-/* Blocks are bounded by what their references may need, and so is what is written between two checks. */
+/* Blocks are bounded by what their references may need; so is what is written between two checks. */
 uint16_t tw_cc_plan(const struct tw_cc_flow *f, uint32_t n, const struct tw_cc_known *known, uint16_t in, uint16_t *exposed)
 {
 	static struct sources sources; /* one at a time */

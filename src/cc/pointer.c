@@ -17,7 +17,7 @@ static const char *const names8[] = {"al",  "cl",  "dl",   "bl",   "spl",  "bpl"
 #define SEEN "trackway_cc_seen"
 #define COLD "\t.pushsection .text.trackway_cold,\"ax?\",@progbits\n"
 
-/* A register that has no value in this set, other than b; TW_NOREG: there is none. */
+/* A register without a live value, other than b; TW_NOREG: none. */
 static uint8_t spare(uint16_t live, uint8_t b)
 {
 	static const uint8_t order[] = {TW_R11, TW_R10, TW_R9,  TW_R8,  TW_RCX, TW_RSI, TW_RDI, TW_RDX,
@@ -48,7 +48,7 @@ void tw_cc_load_slot(struct tw_cc_writer *w, uint8_t reg)
 	w->inserted += 1 + (w->pic != 0);
 }
 
-/* Where no register is free, one is put aside in the buffer, ahead of what has been written, and what was put there is cleared again. */
+/* If no register is free, one is saved in the buffer, ahead of the records, and its bytes there are cleared again. */
 void tw_cc_store_slot(struct tw_cc_writer *w, uint8_t reg, uint16_t live)
 {
 	const uint8_t a = spare(live, reg);
@@ -81,7 +81,10 @@ void tw_cc_put(struct tw_cc_writer *w, uint32_t bytes, int returns)
 	w->inserted++;
 }
 
-/* Compares r11 with the slot; what it is there goes to `slot`, of so many bytes. Returns 0 if no register is free for that. */
+/*
+ * Compares r11 with the slot. `slot`, of so many bytes, receives the operand that names it. Returns 0 if this needs a
+ * register and none is free.
+ */
 static int compare_slot(struct tw_cc_writer *w, uint16_t live, char *slot, size_t bytes)
 {
 	const uint8_t a = spare(live, TW_CC_BOUNDARY);
@@ -113,8 +116,8 @@ void tw_cc_verify(struct tw_cc_writer *w, uint16_t live, const char *kind, uint3
 /* ---- registers that are borrowed ---- */
 
 /*
- * A library's code puts the register it borrows aside with the help of another, which is meanwhile on the stack, past the red zone. (Nothing of the
- * program's stands between.)
+ * A library's code needs a second register to save the borrowed one. That second is meanwhile on the stack, past the
+ * red zone. (No code of the program stands between.)
  */
 void tw_cc_put_aside(struct tw_cc_writer *w, uint8_t reg, enum tw_cc_word word)
 {
@@ -153,7 +156,7 @@ void tw_cc_write_upper(struct tw_cc_writer *w, uint8_t reg)
 	w->inserted += 3;
 }
 
-/* Without the branch. The second is two bytes longer, but one operation with it. */
+/* Without the branch. The second form is two bytes longer, but fuses with the branch into one operation. */
 static void test(struct tw_cc_writer *w, uint8_t reg, int is_short)
 {
 	if (is_short)
@@ -163,7 +166,7 @@ static void test(struct tw_cc_writer *w, uint8_t reg, int is_short)
 	w->inserted += 2;
 }
 
-/* The call stands where the test is: that is short, but a branch is taken each time. What is short has the test with what is called. */
+/* The call stands at the test: this is short, but takes a branch each time. The short form calls a routine that contains the test. */
 static void check_in_line(struct tw_cc_writer *w, uint8_t reg, unsigned how, const char *kind, uint32_t label)
 {
 	if (reg == TW_CC_BOUNDARY && how & TW_CC_IS_SHORT) {
@@ -276,7 +279,7 @@ void tw_cc_follow_copy(struct tw_cc_writer *w, const struct tw_cc_copy *c, const
 
 /* ---- symbols ---- */
 
-/* One for all objects of the module that use it, and a function that says where it is: in data linkers have no such thing. */
+/* One for all objects of the module that use it, with a function that returns its place: linkers cannot put that into data. */
 static void print_word(FILE *o, const char *name, unsigned flags)
 {
 	fprintf(o, "\n\t.section .tbss.%s,\"awTG\",@nobits,%s,comdat\n\t.p2align 3\n", name, name);

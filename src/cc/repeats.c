@@ -48,7 +48,7 @@ static int is_section(const char *p)
 	return is_one_of(p, words);
 }
 
-/* Behind the text's next statement from p on, with *p at its begin. 0: there is none. */
+/* The end of the next statement of the text from p on, with *p at its beginning. 0: none. */
 static size_t next(const struct text *t, size_t *p)
 {
 	while (*p < t->n && (isspace((unsigned char)t->bytes[*p]) || t->bytes[*p] == ';'))
@@ -60,7 +60,7 @@ static size_t next(const struct text *t, size_t *p)
 	return *p < t->n ? tw_cc_statement_end(t->bytes, t->n, *p) : 0;
 }
 
-/* The statement that ends what begins at p: [*begin, end). 0: there is none, or sections change before. */
+/* The statement that closes the one that begins at p: [*begin, end). 0: none, or sections change before. */
 static size_t find_last(const struct text *t, size_t p, const char *const *opens, const char *closes, size_t *begin)
 {
 	int depth = 0;
@@ -166,7 +166,7 @@ static enum tw_cc_repeat pass_over(const struct text *t, size_t begin, size_t *e
 
 /* ---- all of them ---- */
 
-/* Where code may be: it says only something of symbols, or that another section begins. */
+/* May stand where code is conditional: it only describes symbols or begins another section. */
 static int leaves_code(const char *p)
 {
 	static const char *const words[] = {".pushsection", ".else",   ".elseif", ".endif", ".weak", ".hidden",
@@ -174,7 +174,7 @@ static int leaves_code(const char *p)
 	return is_condition(p) || is_one_of(p, words);
 }
 
-/* False: code may be left out by a condition, or sections change with it. */
+/* False: a condition may leave out code, or sections change with it. */
 static int follow(struct tw_cc_repeats *r, const char *p, int is_data)
 {
 	const uint32_t n = r->conditions;

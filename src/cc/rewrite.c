@@ -16,7 +16,7 @@ struct rewriter {
 	struct tw_cc_buffer *buffer;
 	uint16_t *bytes; /* of each block's record */
 	struct tw_cc_loop *loop;
-	uint8_t *aside;  /* by block: does it most likely not run, as compilers lay code out? */
+	uint8_t *aside;  /* by block: is it unlikely to run, judging by the compiler's layout? */
 	uint8_t *way_in; /* by block: may it be entered from the first version? */
 	struct tw_cc_record *record;
 	uint32_t planned; /* block that record is of */
@@ -34,7 +34,7 @@ static const struct tw_cc_record *record_of(struct rewriter *w, uint32_t n)
 	return w->record;
 }
 
-/* Second versions are entered where the first may come to code that is not known (turnings.h), with registers as the program has them. */
+/* Ways into a second version, where the first may continue at unknown code (turnings.h), with registers as the program has them. */
 static void write_way_in(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
@@ -55,7 +55,7 @@ static int is_second(const struct tw_cc_flow *f, uint32_t n)
 	return !strncmp(f->code->function[f->code->insn[f->block[n].first].function].name, TW_CC_SECOND, sizeof TW_CC_SECOND - 1);
 }
 
-/* Blocks that turnings lead to. Where a loop is counted that has begun before it. */
+/* Finds the blocks that turnings lead to. For a counted loop the way in lies before it. */
 static void find_ways_in(struct rewriter *w)
 {
 	for (uint32_t n = 0; n < w->f->n_blocks; n++) {
@@ -78,8 +78,8 @@ static int is_counted(const struct rewriter *w, uint32_t n)
 }
 
 /*
- * Compilers have what they take for likely follow the branch, and what is led to by conditional branches only, behind a jump or a return, is what they do not. So is what such code goes on
- * to, and what exceptions lead to.
+ * Compilers place the likely path behind a branch. Unlikely code comes behind a jump or return and is reached only by
+ * conditional branches. So are its successors, and exception landing pads.
  */
 static void find_aside(struct rewriter *w)
 {
@@ -101,7 +101,8 @@ static void find_aside(struct rewriter *w)
 /* ---- a block ---- */
 
 /*
- * Compilers have nothing below the stack where a function is entered or a call comes back, and nowhere in functions that call others. Loops that lead to the former may.
+ * Compilers have nothing below the stack pointer at function entries and where calls return, and nowhere in functions
+ * with calls. Loops that lead back to the former may.
  */
 static int is_bare(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 {
@@ -112,7 +113,7 @@ static int is_bare(const struct tw_cc_flow *f, const struct tw_cc_block_info *b)
 	       (!b->looped && !b->reentered && (is_entry || (b->returns_here && !b->entry)));
 }
 
-/* Does a loop of few instructions, or what an interpreter's instruction leads to, begin with block n? Then it counts what the test takes. */
+/* Does a short loop, or an interpreter's handler of an instruction, begin with block n? There the cost of the test matters. */
 static int is_hot(const struct tw_cc_flow *f, uint32_t n)
 {
 	enum { SHORT = 40 };
@@ -129,7 +130,7 @@ static int is_hot(const struct tw_cc_flow *f, uint32_t n)
 	return 0;
 }
 
-/* Brings the pointer to where the block has it, and looks whether the buffer is full. */
+/* Brings the pointer to where the block has it, and tests whether the buffer is full. */
 static void get_pointer(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
@@ -152,14 +153,14 @@ static void get_pointer(struct rewriter *w, uint32_t n)
 		            "", n);
 }
 
-/* From another file, perhaps: as a function, by an exception, or where a call comes back. */
+/* Possibly entered from another file: as a function, by an exception, or by a return. */
 static int comes_from_outside(const struct tw_cc_block_info *info, const struct tw_cc_buffer *b)
 {
 	const int is_way_in = info->returns_here || info->entry & (TW_CC_ENTRY_FUNCTION | TW_CC_ENTRY_LANDING);
 	return b->whence == TW_CC_VERIFIES || (b->whence == TW_CC_LOADS && is_way_in);
 }
 
-/* At the head of a loop in a second version: back to the first if that is wanted, with the pointer in the slot. */
+/* At the head of a second version's loop: returns to the first version if that is wanted, with the pointer in the slot. */
 static void go_back(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
@@ -258,7 +259,7 @@ static void clear_counter(struct rewriter *w, uint32_t n)
 	w->to.inserted++;
 }
 
-/* The counters of loops that b leads to, but its own: those that are put aside only where nothing else can follow. */
+/* Clears the counters of loops that b leads to, except its own; borrowed ones only if nothing else can follow. */
 static void clear_counters(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_block_info *b = &w->f->block[n];
@@ -268,7 +269,7 @@ static void clear_counters(struct rewriter *w, uint32_t n)
 			clear_counter(w, (uint32_t)next[k]);
 }
 
-/* Behind the last instruction of n, where it goes on to a loop. */
+/* Behind the last instruction of n, where it falls into a loop. */
 static void fall_into_loop(struct rewriter *w, uint32_t n)
 {
 	const int32_t fall = w->f->block[n].fall;
@@ -311,7 +312,10 @@ static int is_plain_return(const struct tw_cc_insn *i)
 
 enum short_end { IN_LINE, CALLED, RETURNED };
 
-/* May the pointer be moved and stored at the block's end by less code than in line? (Nothing of the program's stands below its stack at a call or return.) */
+/*
+ * Can less code than in line move and store the pointer at the block's end? (At calls and returns, the program has
+ * nothing below its stack pointer.)
+ */
 static enum short_end short_end(const struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
@@ -346,7 +350,7 @@ static void end_block(struct rewriter *w, uint32_t n, uint16_t live)
 	clear_counters(w, n);
 }
 
-/* Can it be a system call that makes a process? Its number is 56, 57 or 435, if what comes before does not say another. */
+/* May it be a system call that creates a process: number 56, 57 or 435, or a number not set right before? */
 static int may_copy(const struct tw_cc_code *c, uint32_t k)
 {
 	static const uint8_t syscall_bytes[] = {0x0f, 0x05};
@@ -360,7 +364,7 @@ static int may_copy(const struct tw_cc_code *c, uint32_t k)
 	return number == 56 || number == 57 || number == 435;
 }
 
-/* Instruction k, the last of block n, is come to from right before it only. */
+/* Instruction k, the last of block n, is reached only from the one before it. */
 static void follow_copy(struct rewriter *w, uint32_t n, uint32_t k)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
@@ -373,7 +377,7 @@ static void follow_copy(struct rewriter *w, uint32_t n, uint32_t k)
 	tw_cc_follow_copy(&w->to, &copy, end);
 }
 
-/* Behind a call: the pointer goes from r11 to where what follows has it. */
+/* Behind a call: moves the pointer from r11 to where the code that follows has it. */
 static void come_back(struct rewriter *w, uint32_t n)
 {
 	const struct tw_cc_buffer *b = &w->buffer[n];
@@ -398,7 +402,7 @@ static void come_back(struct rewriter *w, uint32_t n)
 
 /* ---- instructions ---- */
 
-/* Instruction k and those glued to it stand together: what belongs before any of them stands before the first. */
+/* Instruction k and those glued to it stay together: what belongs before any of them goes before the first. */
 static void before_insn(struct rewriter *w, uint32_t k)
 {
 	const struct tw_cc_insn *all = w->f->code->insn;
@@ -465,7 +469,7 @@ static void copy_to(struct rewriter *w, size_t end)
 	w->done = end;
 }
 
-/* The instruction of each statement; of a label, if it is marked. -1: none. */
+/* The instruction of each statement, or of a label that is marked. -1: none. */
 static int32_t *index_statements(const struct tw_cc_code *c)
 {
 	int32_t *of = malloc((c->text.n_statements + 1) * sizeof *of);
@@ -515,7 +519,7 @@ static void count_functions(const struct tw_cc_code *c, struct tw_cc_counts *cou
 			*(c->function[k].why ? &counts->left : &counts->functions) += 1;
 }
 
-/* Does each execution of the block count the same, without a value to record? */
+/* Does every execution of the block count the same, with no value to record? */
 static int is_plain(const struct tw_cc_record *r)
 {
 	for (uint32_t k = 0; k < r->n_ops; k++)

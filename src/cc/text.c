@@ -54,7 +54,7 @@ static size_t skip_comment(struct cutter *c, size_t p)
 	return to;
 }
 
-/* Places in what is only there to be read of are no ways that control may take. */
+/* References from sections that are only read do not lead control there. */
 static uint8_t where_of(const char *name, size_t n)
 {
 	enum { OWN = sizeof TW_CC_SECTION_TURNINGS - 1 };
@@ -64,7 +64,7 @@ static uint8_t where_of(const char *name, size_t n)
 	return n >= 17 && !memcmp(name, ".gcc_except_table", 17) ? TW_CC_EXCEPTIONS : TW_CC_OTHER;
 }
 
-/* Its flags are said, and no code can be in it. `name`: up to the end of the statement. */
+/* The section's flags are stated and exclude code. `name`: up to the end of the statement. */
 static uint8_t has_no_code(const char *name, size_t n)
 {
 	const char *flags = memchr(name, ',', n), *end = flags ? name + n : NULL;
@@ -124,7 +124,7 @@ static int add(struct cutter *c, size_t begin, size_t end, uint8_t kind)
 	return 0;
 }
 
-/* Length of the label at p, colon not included; 0: there is none. */
+/* Length of the label at p, without the colon; 0: none. */
 static size_t label_at(const struct tw_cc_text *t, size_t p)
 {
 	size_t q = p;
@@ -151,7 +151,7 @@ static uint8_t kind_of(const struct tw_cc_text *t, size_t p, size_t end)
 	return q < end && t->bytes[q] == '=' ? TW_CC_ASSIGNMENT : TW_CC_INSN;
 }
 
-/* To the end of the line. Compilers say so where inline assembly begins and ends. */
+/* Skips to the end of the line. Compilers mark the beginning and end of inline assembly with remarks. */
 static size_t skip_remark(struct cutter *c, const char *at)
 {
 	const size_t n = strcspn(at, "\n");
@@ -163,8 +163,8 @@ static size_t skip_remark(struct cutter *c, const char *at)
 }
 
 /*
- * Instructions that wait for pending exceptions first are two: fwait, and the same that does not wait. The one statement at p is made two if it is one of them: text is put in. 0, or -1:
- * there is no memory.
+ * Floating-point instructions that first wait for pending exceptions are two: fwait, and the form that does not wait.
+ * If the statement at p is one, text is inserted that makes it two. 0; -1: no memory.
  */
 static int part_waiting(struct tw_cc_text *t, size_t p)
 {
@@ -195,7 +195,7 @@ static void note_repeated(struct cutter *c, const char *what)
 	c->t->repeated_line = c->line;
 }
 
-/* That at *p, which goes on behind it. 0, or -1: there is no memory. */
+/* Adds the statement at *p and moves *p behind it. 0; -1: no memory. */
 static int add_statement(struct cutter *c, size_t *p)
 {
 	struct tw_cc_text *t = c->t;
@@ -257,7 +257,7 @@ static void put(struct remake *r, const char *bytes, size_t n)
 	r->n += n;
 }
 
-/* Goes on to behind the statement, which has words before and behind it from now on. */
+/* Copies up to the end of the statement, and puts words before and behind it. */
 static void enclose(struct remake *r, struct tw_cc_statement *s, const char *before, const char *behind)
 {
 	put(r, r->t->bytes + r->done, s->begin - r->done);
@@ -272,8 +272,8 @@ static void enclose(struct remake *r, struct tw_cc_statement *s, const char *bef
 }
 
 /*
- * What is inserted is in AT&T's syntax. Where the text is in Intel's, each instruction takes the directive that says so with it, and one behind it that says the opposite. 0, or -1: there
- * is no memory.
+ * Inserted code is in AT&T syntax. In Intel text, each instruction gets the directive for its syntax before it, and
+ * the opposite one behind it. 0; -1: no memory.
  */
 static int take_syntax_along(struct tw_cc_text *t)
 {

@@ -138,7 +138,10 @@ static int is_of_function(const struct tw_cc_flow *f, uint32_t k, uint32_t n)
 	return k < f->n_blocks && f->code->insn[f->block[k].first].function == f->code->insn[f->block[n].first].function;
 }
 
-/* The blocks of n's loop, as they stand: its test may be its last (-O0), and what leads back to it, and where it leads to, before it. */
+/*
+ * The blocks of n's loop, in their order in the text. Its test may be its last block (-O0); blocks that lead back and
+ * exits may stand before it.
+ */
 static void find_extent(const struct tw_cc_flow *f, uint32_t n, uint32_t *from, uint32_t *to)
 {
 	const int32_t next[] = {f->block[n].fall, f->block[n].target};
@@ -192,7 +195,7 @@ static void copy_to(struct tw_cc_twice *w, size_t end)
 	w->done = end;
 }
 
-/* In the second version labels have no more than their types; what files there are has been said. */
+/* In the second version, labels keep only their types; .file directives are not repeated. */
 static int is_left_out(const struct tw_cc_twice *w, const struct tw_cc_statement *s)
 {
 	const char *name;

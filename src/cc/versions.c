@@ -44,7 +44,7 @@ int tw_cc_is_about_symbols(const struct tw_cc_twice *w, const struct tw_cc_state
 	return 0;
 }
 
-/* Where its part that was split off begins, gcc has a label from before the function. */
+/* gcc has a label from before the function where its split-off part begins. */
 static int is_cold_start(const struct tw_cc_unit *u, const char *name, size_t length)
 {
 	return u->cold && length > 7 && !memcmp(name, ".LCOLDB", 7);

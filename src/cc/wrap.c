@@ -18,7 +18,7 @@ static int is_same_directory(const char *a, const char *b)
 	return !stat(a, &s) && !stat(b, &t) && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
 }
 
-/* The next directory of PATH, from *at on; "": the current one. 0: there is none. */
+/* The next directory of PATH, from *at on; "": the current one. 0: none. */
 static int next_directory(const char **at, char directory[PATH_MAX])
 {
 	if (!*at)
@@ -89,7 +89,7 @@ static int write_command(const struct wrapping *w, const char *name, const char 
 	char path[PATH_MAX + NAME_MAX + 1];
 	snprintf(path, sizeof path, "%s/%s", w->directory, name);
 	FILE *f = fopen(path, "wxe");
-	if (!f) /* an earlier directory of PATH has one, or there is something that is not ours */
+	if (!f) /* an earlier directory of PATH has one, or there is a file that is not ours */
 		return errno == EEXIST && is_ours(path) ? 0 : -1;
 	fputs("#!/bin/sh\n" MARK "exec", f);
 	put_quoted(f, w->self);

@@ -1,4 +1,4 @@
-/* From full buffers to batches for the routine: as in the collector they become chunks, and these are walked. */
+/* From full buffers to batches for the routine: buffers become chunks, as in the collector, and the chunks are walked. */
 #include "base/cc_batch.h"
 #include "cc/batch/room.h"
 #include "channel/machine.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What one thread at a time needs to look at a buffer. There are as many as threads did so at once. */
+/* What a thread needs to process a buffer. As many exist as threads have done so at once. */
 struct worker {
 	struct worker *next;
 	struct tw_demux *demux;
@@ -63,7 +63,10 @@ static int add_to_demux(void *demux, const uint8_t *bytes, uint64_t n)
 	return tw_demux_descriptors(demux, bytes, n, &used);
 }
 
-/* Calls fn for the descriptors from *from on that stand side by side: what a part of the table has no room for stands in the next, and zeros between. */
+/*
+ * Calls fn for each run of adjacent descriptors from *from on. A descriptor that does not fit into a part of the
+ * table begins the next part; zeros fill the gap.
+ */
 static int each_group(const struct tw_descriptor_table *table, uint64_t *from, int (*fn)(void *, const uint8_t *, uint64_t), void *arg)
 {
 	const uint8_t *bytes = (const uint8_t *)table;
@@ -198,8 +201,8 @@ static void before_fork(void)
 }
 
 /*
- * The child has the lock anew: its owner was another thread, by number. What machine code was made is in memory that it shares with its parent, and may not be added to
- * by both.
+ * The child creates the lock anew: its owner was another thread, by number. Machine code made so far lies in memory
+ * shared with the parent; they cannot both add to it.
  */
 static void after_fork(bool child)
 {

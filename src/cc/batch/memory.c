@@ -1,6 +1,6 @@
 /*
- * Memory for replay, which is not the program's: so it does not matter whose malloc() the program has, or where in it the program is when a buffer is full. The routine
- * itself has the program's.
+ * Memory for replay, apart from the program's: so neither the program's malloc() nor the place where a full buffer
+ * interrupts the program matters. The routine itself uses the program's.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ void *calloc(size_t n, size_t each);
 void *realloc(void *from, size_t n);
 void free(void *p);
 
-/* Blocks come in powers of two with their size in front; large ones are mappings of their own. */
+/* Block sizes are powers of two, with the size in front. Large blocks are mappings of their own. */
 enum { SMALLEST = 6, LARGEST = 17, HEAD = 64, ARENA = 1 << 20 };
 
 struct head {

@@ -1,16 +1,16 @@
-/* Processes that are made by the program's own system call: linked into modules that make any (copying.S). */
+/* Processes created by the program's own system calls: linked into modules that contain such calls (copying.S). */
 #include "runtime.h"
 #include <asm/unistd.h>
 #include <linux/sched.h>
 
-/* One process at a time: the child finds what it begins with in its copy of this, wherever its stack is. */
+/* One process at a time: the child finds its starting data in its copy of this, wherever its stack is. */
 static struct {
 	uint32_t lock;
 	struct tw_cc_beginning beginning;
 	uint64_t back;
 } copying;
 
-/* fork, clone or clone3: of what size is a struct clone_args, at the least, and where its flags are. */
+/* The flags of fork, clone or clone3. LEAST: the minimum size of a struct clone_args. */
 static uint64_t flags_of(const uint64_t *regs)
 {
 	enum { LEAST = 64 };
@@ -37,7 +37,7 @@ bool tw_cc_copying_begin(const uint64_t *regs)
 	return true;
 }
 
-/* In both. The child has written to its own stream when this returns: so the slot has a pointer, as it has in the parent. */
+/* Runs in both processes. When it returns, the child has written to its own stream, so its slot has a pointer, as the parent's has. */
 void tw_cc_copying_end(uint64_t *regs)
 {
 	const struct tw_cc_beginning own = copying.beginning;

@@ -1,13 +1,15 @@
 /*
- * Where nothing tests whether a buffer is full (`trackway cc --full=guard`): a record's store then faults in the buffer's tail, and the handler of SIGSEGV here has the code go
- * on in another buffer.
+ * Code that does not test whether its buffer is full (`trackway cc --full=guard`): a store of a record faults in the
+ * buffer's tail. The SIGSEGV handler here makes the code continue in another buffer.
  *
- * A store of a tag faults where its block begins, so all registers are what a keyframe wants. A store of a value is in the midst of a block: its record is written to a page of
- * its own, which it ends with, so that the next store of a tag faults; it is then put where it belongs, into the tail (stream.c). So is the record of a counted loop, which is
- * written when the loop has ended: replay begins it with the registers of its start.
+ * A store of a tag faults where its block begins, so the registers are those that a keyframe needs. A store of a
+ * value faults in the middle of a block: its record is written to a page of its own, at the very end, so that the
+ * next store of a tag faults; the record is then moved to its place in the tail (stream.c). The same holds for the
+ * record of a counted loop, which is written at the loop's end: replay begins it with the registers of its start.
  *
- * The handler runs on a stack of the thread's own, unless the program has one for signals there. Other faults are the program's: its handlers run as they would,
- * but that SIGSEGV is never truly blocked. sigaction is signal.c's; sigprocmask, pthread_sigmask and sigaltstack are here.
+ * The handler runs on a stack of the thread's own, unless the program has set a signal stack there. Other faults
+ * belong to the program: its handlers run as usual, except that SIGSEGV is never really blocked. sigaction is in
+ * signal.c; sigprocmask, pthread_sigmask and sigaltstack are here.
  */
 #include "runtime.h"
 #include <asm/signal.h>
@@ -29,14 +31,14 @@ struct tw_cc_site {
 	bool is_loop;
 };
 
-/* Bytes, at most: of a block's code behind its site; of the code that stores a tag in front of it. */
+/* Maximum bytes: of a block's code behind its site; of the code in front of it that stores a tag. */
 enum { REACH = 8192, TAG_STORE = 9 };
 
 extern uint64_t trackway_cc_counter_at(void) __attribute__((weak, visibility("hidden")));
 
 /* ---- where records are stored ---- */
 
-/* The next part of the section from *at on; NULL: there is none. */
+/* The next part of the section from *at on; NULL: none. */
 static const struct tw_cc_part *next_part(const uint8_t **at, const uint8_t *to)
 {
 	for (; *at + sizeof(struct tw_cc_part) <= to; ++*at) {
@@ -62,7 +64,7 @@ static struct tw_cc_site site_of(const struct tw_cc_block *b)
 	                           b->flags & TW_DESC_LOOP};
 }
 
-/* Returns how many there are. site: NULL, or there is room for them. */
+/* Returns the number of sites. site: NULL, or with room for all. */
 static uint64_t take_sites(const struct tw_cc_guarded *g, struct tw_cc_site *site)
 {
 	const uint8_t *at = g->from;
@@ -118,13 +120,13 @@ static void find_sites(struct tw_cc_process *p, struct tw_cc_guarded *g)
 	tw_cc_unlock(p, mask);
 }
 
-/* Is the instruction a `movw $tag, ...`? Its site is behind it then, and no other store begins so. */
+/* Is the instruction a `movw $tag, ...`? Then its site follows it. No other store begins so. */
 static bool is_tag_store(const uint8_t *pc)
 {
 	return pc[0] == 0x66 && (pc[1] == 0xc7 || (pc[1] == 0x41 && pc[2] == 0xc7));
 }
 
-/* That of the block whose store is at pc; NULL: it is none of this module. */
+/* The site of the block whose store is at pc; NULL: none of this module. */
 static const struct tw_cc_site *find_site(struct tw_cc_process *p, struct tw_cc_guarded *g, uint64_t pc)
 {
 	const bool is_tag = is_tag_store((const uint8_t *)pc);
@@ -185,7 +187,7 @@ static uint64_t move_record(struct tw_cc_process *p, struct tw_cc_stream *s, con
 	return g->guard->cold(start, regs);
 }
 
-/* Is it a store of a record that has faulted? Then the code goes on. */
+/* Did a store of a record fault? Then makes the code continue. */
 static bool go_on(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t address, struct sigcontext *c)
 {
 	struct tw_cc_stream *s = t ? tw_cc_written(t) : 0;
@@ -260,7 +262,7 @@ static void act(struct tw_cc_process *p, const struct tw_cc_action *to, struct t
 {
 	const struct tw_cc_action before = {p->handling[SIGSEGV].handler, p->handling[SIGSEGV].flags, 0, p->fault_mask};
 	if (to) {
-		enum { UNSUPPORTED = 0x400 }; /* a flag that kernels forget: so it is found out which ones they know */
+		enum { UNSUPPORTED = 0x400 }; /* a flag that kernels drop, which shows them which flags this kernel knows */
 		p->handling[SIGSEGV] = (struct tw_cc_handling){to->handler, to->flags & ~(uint64_t)UNSUPPORTED};
 		p->fault_mask = to->mask | (to->flags & SA_NODEFER ? 0 : FAULT);
 	}

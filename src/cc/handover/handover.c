@@ -1,4 +1,4 @@
-/* With a batch routine in the program: a channel of the process's own, whose buffers are looked at by the thread that filled them. */
+/* For programs with a batch routine: a channel of the process's own. The thread that filled a buffer also processes it. */
 #include "base/cc_batch.h"
 #include "runtime.h"
 #include <asm/signal.h>
@@ -9,7 +9,10 @@
 enum { STACK_BYTES = 1 << 20, GUARD_BYTES = 1 << 16, TABLE_BYTES = 1 << 28 };
 enum { SLOTS_MOST = TW_SLOTS };
 
-/* A buffer that was full in a signal handler, and waits until the thread is in none: the handler may have interrupted what the routine needs. */
+/*
+ * A buffer that became full in a signal handler. It waits until the thread is in no handler: the handler may have
+ * interrupted code that the routine relies on.
+ */
 struct tw_cc_kept {
 	struct tw_cc_kept *next;
 	uint64_t mapped;
@@ -44,7 +47,7 @@ static bool begin(struct tw_cc_process *p)
 	return true;
 }
 
-/* In a child of the process's: its parent's threads have no slots here, nor are their numbers taken. */
+/* In a child process: the parent's threads have no slots here, and their numbers are free again. */
 static void in_child(struct tw_cc_process *p)
 {
 	for (uint32_t n = 0; n < SLOTS_MOST; n++) {
@@ -102,7 +105,7 @@ static void take(void *arg)
 		c->p->batch->take(c->p->table, c->written);
 }
 
-/* The thread's slot is as it is while a handler runs: code of the program that the routine calls writes where nobody reads. */
+/* The thread's slot is set as during a handler: code of the program that the routine calls writes to a buffer that nobody reads. */
 static void call_apart(struct tw_cc_process *p, struct tw_cc_thread *t, void (*fn)(void *), void *arg)
 {
 	static uint32_t bytes;
@@ -154,7 +157,7 @@ static void keep(struct tw_cc_process *p, struct tw_cc_thread *t, const struct t
 	*end = k;
 }
 
-/* Zeros, so that it shows where records of a thread end that does not say so itself. */
+/* Zeros show where the records of a thread end that does not tell its own end. */
 static void clear(uint64_t at, uint64_t bytes)
 {
 	__asm__ volatile("rep stosb" : "+D"(at), "+c"(bytes) : "a"(0) : "memory");
@@ -199,7 +202,7 @@ static void inherit(struct tw_cc_process *p, struct tw_cc_thread *t)
 
 /* ---- the end ---- */
 
-/* What other threads, which may still run, have written so far. They write on, and nobody reads that. */
+/* Takes what other threads, which may still run, have written so far. Whatever they write later is not read. */
 static void take_other(struct tw_cc_process *p, const struct tw_cc_thread *own)
 {
 	struct tw_cc_thread *t;

@@ -1,9 +1,9 @@
-/* Where branches of this module lead, and functions in two versions: each begins with a test of the switch. */
+/* Targets of this module's branches, and functions in two versions, each of which begins with a test of the switch. */
 #include "runtime.h"
 
 extern const uint8_t etext[] __attribute__((weak, visibility("hidden")));
 
-/* Where the direct branch at `insn` leads, which is `bytes` long at most. */
+/* The target of the direct branch at `insn`, which is `bytes` long at most. */
 uint64_t tw_cc_branch_target(const uint8_t *insn)
 {
 	while (*insn == 0x66 || *insn == 0x67 || *insn == 0x2e || *insn == 0x3e || *insn == 0xf2 || (*insn & 0xf0) == 0x40)
@@ -27,7 +27,10 @@ uint64_t tw_cc_branch_test(uint64_t function)
 	return at[7] == 0x75 || (at[7] == 0x0f && at[8] == 0x85) ? (uint64_t)at : 0;
 }
 
-/* Where a call or jump of a second version goes while the switch is on: functions in two versions begin with a test of it (cc/twice.h). Their first versions are not recorded. */
+/*
+ * The target of a second version's call or jump while the switch is on: functions in two versions begin with a test
+ * of it (cc/twice.h). Their first versions are not recorded.
+ */
 uint64_t tw_cc_branch_second(uint64_t target)
 {
 	const uint64_t test = tw_cc_branch_test(target);

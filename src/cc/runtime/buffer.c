@@ -1,4 +1,4 @@
-/* A stream's buffers: where they are mapped, what is written to them besides records, and how they are handed over. */
+/* A stream's buffers: mapping them, writing to them what is not a record, and handing them over. */
 #include "runtime.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
@@ -67,7 +67,7 @@ bool tw_cc_buffer_protect(const struct tw_cc_stream *s, uint32_t b, int how)
 	return !tw_cc_failed(SYS(__NR_mprotect, tw_cc_window(s, b) + TW_CC_TAIL, TW_CC_TAIL_BYTES, how));
 }
 
-/* Shares this part of the channel. at 0: where there is room. Where it is; 0: it cannot be. */
+/* Maps this part of the channel, shared. at 0: at any free address. Returns its address; 0: failed. */
 static uint64_t share(const struct tw_cc_process *p, uint64_t at, uint64_t bytes, uint64_t offset)
 {
 	const int64_t fd = SYS(__NR_open, p->path, O_RDWR | O_CLOEXEC, 0);
@@ -105,7 +105,7 @@ bool tw_cc_buffer_map_all(const struct tw_cc_process *p, struct tw_cc_stream *s)
 	return done;
 }
 
-/* Records go to a buffer of the thread's own from now on, in the window behind the slot's. */
+/* From now on, records go to the thread's own buffer, in the window behind the slot's. */
 void tw_cc_buffer_tally(const struct tw_cc_process *p, struct tw_cc_stream *s)
 {
 	const uint64_t own = tw_cc_window(s, TW_BUFFERS) + TW_CC_FULL - TW_CC_OWN;
@@ -164,7 +164,7 @@ static uint64_t make_spare(void)
 	           : 0;
 }
 
-/* A window with a spare buffer that no other thread has. 0: there is none. */
+/* A window with a spare buffer that no other thread has. 0: none. */
 static uint64_t take_spare(struct tw_cc_process *p)
 {
 	for (uint32_t k = 0; k < TW_CC_THREADS; k++) {
@@ -228,7 +228,7 @@ void tw_cc_buffer_close(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_
 	tw_cc_buffer_ring(p);
 }
 
-/* Waits until the collector has given the buffer back; false when it is gone. */
+/* Waits until the collector has given the buffer back; false if the collector is gone. */
 bool tw_cc_buffer_wait(struct tw_cc_process *p, struct tw_slot *slot, uint32_t b)
 {
 	const struct __kernel_timespec pause = {0, 100000000};

@@ -1,4 +1,4 @@
-/* A process that a fork has made has what its parent wrote to, and is to have its own. */
+/* After a fork, the child still has its parent's buffers. It gets its own here. */
 #include "runtime.h"
 #include <asm/unistd.h>
 

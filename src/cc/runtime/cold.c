@@ -1,4 +1,4 @@
-/* What instrumented code calls: a stream for the thread that runs it, and where to write. */
+/* Called by instrumented code: gives the running thread a stream, and returns where to write. */
 #include "runtime.h"
 #include <asm/signal.h>
 #include <asm/unistd.h>
@@ -30,8 +30,8 @@ static uint64_t tell_program(struct tw_cc_process *p, uint64_t pointer)
 }
 
 /*
- * Ends the thread's streams. What handlers that were left had interrupted has no known end. No handler may run meanwhile: it would take up the stream whose
- * buffers are about to be unmapped, and leave its pointer in the slot.
+ * Ends the thread's streams. The end of code interrupted by abandoned handlers is unknown. No handler may run
+ * meanwhile: it would take a stream whose buffers are about to be unmapped, and leave its pointer in the slot.
  */
 void tw_cc_end_streams(struct tw_cc_process *p, struct tw_cc_thread *t, int32_t status, uint32_t what)
 {
@@ -57,7 +57,7 @@ static void end_thread(void *unused)
 	t->ended = true;
 }
 
-/* Functions of thread-specific data are called by the thread that ends, with what it has set. All threads share the key, made by the first. */
+/* The ending thread calls the destructors of thread-specific data that it has set. All threads share one key, made by the first. */
 static void end_by_key(void)
 {
 	static uint32_t lock, made, key;
@@ -70,7 +70,7 @@ static void end_by_key(void)
 		pthread_setspecific(key, &key);
 }
 
-/* The C library ends the process where there is no memory for what it notes at __cxa_thread_atexit_impl. */
+/* The C library aborts the process if __cxa_thread_atexit_impl has no memory for its entry. */
 static bool is_memory_left(void)
 {
 	enum { MORE_THAN_NOTED = 256 };
@@ -81,7 +81,8 @@ static bool is_memory_left(void)
 }
 
 /*
- * With signals blocked: while the C library's code runs, it does not show that it was called from here (parked.c). What a thread runs after its first stream has ended are functions of thread-specific data.
+ * With signals blocked: while the C library's code runs, it does not show that it was called from here (parked.c).
+ * What a thread runs after its first stream has ended are destructors of thread-specific data.
  */
 static void end_later(bool again)
 {
@@ -135,8 +136,9 @@ void tw_cc_describe(struct tw_cc_process *p, struct tw_cc_stream *s)
 enum { OF_LIBRARY = 32 }; /* the signal */
 
 /*
- * A thread may be cancelled anywhere, by the C library's own signal, and is unwound then: not from one buffer to the next. Returns the mask that there was. Where nothing is recorded there is nothing to keep whole, and
- * after SECCOMP_MODE_STRICT no system call left.
+ * A thread may be cancelled anywhere by the C library's own signal, which unwinds it. That must not happen between
+ * two buffers. Returns the previous signal mask. If nothing is recorded, there is nothing to protect, and after
+ * SECCOMP_MODE_STRICT no system call is left.
  */
 static uint64_t keep_from_cancelling(void)
 {
@@ -154,7 +156,10 @@ static uint64_t go_nowhere(struct tw_cc_process *p, uint64_t value)
 	return trackway_cc_slot = TW_CC_NOWHERE;
 }
 
-/* `value`: what the code found in the slot, or had in the register. `passed`: the function that is entered, if recording starts or stops there. Returns where to write. */
+/*
+ * `value`: what the code found in the slot or had in the register. `passed`: the function being entered, if recording
+ * starts or stops there. Returns where to write.
+ */
 static uint64_t go_on(uint64_t value, const uint64_t *regs, uint64_t passed)
 {
 	struct tw_cc_process *p = tw_cc_process();
@@ -198,12 +203,12 @@ uint64_t tw_cc_cold(uint64_t value, const uint64_t *regs)
 
 uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg);
 
-/* `reg`: which register had it. Where that is borrowed the program's own value is what keyframes want. */
+/* `reg`: the register that had it. If that is borrowed, keyframes need the program's own value. */
 uint64_t tw_cc_checked(uint64_t value, uint64_t *regs, uint32_t reg)
 {
 	if (value & TW_CC_BORROWED)
 		regs[reg] = tw_cc_read_word(trackway_cc_spill_at);
-	enum { BACK = 18 }; /* where the way comes back to: behind the flags and the register (cold.S) */
+	enum { BACK = 18 }; /* where the return address is: behind the flags and the register (cold.S) */
 	return go_on(value & ~TW_CC_BORROWED, regs, tw_cc_places_passed(regs[BACK]));
 }
 

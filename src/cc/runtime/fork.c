@@ -1,4 +1,4 @@
-/* The process forks, or ends as children do. A child has a copy of what this one writes to, but shares the buffers. */
+/* The process forks, or ends as a child. A child has a copy of what its parent writes to, except the buffers, which it shares. */
 #include "runtime.h"
 #include <asm/signal.h>
 #include <asm/unistd.h>
@@ -16,14 +16,17 @@ extern void *__dso_handle __attribute__((weak, visibility("hidden")));
 /* ---- fork ---- */
 
 static uint32_t forking_tid;
-/* By a thread that forks: the routine's lock, also if the routine answers meanwhile, in another thread; and the signals that it let in. */
+/*
+ * Held by a thread that forks: the routine's lock, even if the routine comes into being meanwhile, in another thread;
+ * and the signals that it unblocks.
+ */
 static struct {
 	const struct tw_cc_batch *batch; /* NULL: nobody holds it */
 	uint32_t tid;
 	uint64_t mask;
 } held;
 
-/* All modules have their functions called, each until it is closed: one does it for all. */
+/* The fork handlers of all modules run, each until its module is closed. One does the work for all. */
 static bool forks_here(struct tw_cc_process *p)
 {
 	uint64_t nobody = 0;
@@ -31,7 +34,7 @@ static bool forks_here(struct tw_cc_process *p)
 	return __atomic_compare_exchange_n(&p->forks, &nobody, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) || nobody == own;
 }
 
-/* Nobody is in the process's routine from now on, until it is let go; NULL: it has none. */
+/* Keeps every thread out of the batch routine until it is released; NULL: there is none. */
 static const struct tw_cc_batch *hold_batch(const struct tw_cc_process *p)
 {
 	const struct tw_cc_batch *b = tw_cc_batch_open(p);
@@ -40,7 +43,10 @@ static const struct tw_cc_batch *hold_batch(const struct tw_cc_process *p)
 	return b;
 }
 
-/* No handler runs while the lock is held: threads that end have another, which handlers take as they begin, and wait for this one. */
+/*
+ * No handler runs while the lock is held: ending threads hold another lock, which handlers take when they begin, and
+ * they wait for this one.
+ */
 static void hold_for_fork(const struct tw_cc_process *p, uint32_t tid)
 {
 	const uint64_t all = ~(1ull << (SIGSEGV - 1));
@@ -104,9 +110,9 @@ void tw_cc_fork_leave(struct tw_cc_process *p)
 		p->forks = 0;
 }
 
-/* ---- the same by clone, of which the C library tells nobody ---- */
+/* ---- the same for clone, of which the C library informs nobody ---- */
 
-/* With signals blocked: a handler of the child's would write where its parent does. */
+/* With signals blocked: a handler in the child would write where its parent does. */
 void tw_cc_before_copy(struct tw_cc_beginning *b, uint64_t flags)
 {
 	const uint64_t all = ~0ull;
@@ -132,7 +138,10 @@ void tw_cc_after_copy(const struct tw_cc_beginning *b, bool is_child)
 	SYS(__NR_rt_sigprocmask, SIG_SETMASK, &b->mask, 0, sizeof b->mask);
 }
 
-/* As children end: nothing else of this is called. Not that of vfork, whose streams are its parent's; nor is a batch routine called, which a handler may have interrupted. */
+/*
+ * How children end: no other function of this module runs then. Not for vfork, whose streams are its parent's. A
+ * batch routine is not called either: a handler may have interrupted it.
+ */
 static _Noreturn void leave(int status)
 {
 	struct tw_cc_process *p = tw_cc_process();
@@ -153,7 +162,7 @@ static int begin(void *beginning)
 	leave(b->fn(b->arg));
 }
 
-/* The child ends with what fn returns. It has its own stack, and nothing before that to unwind to. */
+/* The child ends with fn's return value. It has its own stack, and nothing before that to unwind to. */
 static int64_t clone_to(int (*fn)(void *), void *arg, uint64_t stack, uint64_t flags, void *parent_tid, void *tls, void *child_tid)
 {
 	uint64_t *top = (uint64_t *)(stack & ~15ull) - 2;
@@ -183,7 +192,7 @@ long tw_cc_copying_syscall(long number, uint64_t a, uint64_t b, uint64_t c, uint
 	return tw_cc_answer(r);
 }
 
-/* The C library's _Fork, which tells nobody either: calls of it come here (link.c). */
+/* The C library's _Fork informs nobody either: the link redirects calls of it to here (link.c). */
 extern int __real__Fork(void) __attribute__((weak));
 int __wrap__Fork(void);
 

@@ -9,8 +9,9 @@ extern int on_exit(int (*fn)(long, void *), void *arg) __attribute__((weak));
 extern int srand48_r(long number, void *to) __attribute__((weak));
 
 /*
- * Has the status that the process ends with noted. No function of this module can do that: a library may have been closed by then. The C library's srand48_r takes a number,
- * and puts it where its second argument says. The program's is registered last of those there are from the beginning on, and called before any destructor.
+ * Has the process's exit status noted. No function of this module can do that: a library may be closed by then. The C
+ * library's srand48_r takes a number and stores it where its second argument says. The program's entry is the last
+ * registered at start, and called before any destructor.
  */
 static void note_ending(struct tw_cc_process *p)
 {
@@ -19,7 +20,7 @@ static void note_ending(struct tw_cc_process *p)
 		on_exit(srand48_r, &p->ending);
 }
 
-/* The process ends, and nothing else does: modules are not closed. C libraries without on_exit (musl) never close any. */
+/* The process itself is ending: modules are not being closed. C libraries without on_exit (musl) never close any. */
 static bool is_ending(const struct tw_cc_process *p)
 {
 	return p->ending.is_there || !on_exit;
@@ -49,8 +50,9 @@ static void enter_words(struct tw_cc_process *p, bool there)
 }
 
 /*
- * A library that was loaded before had the process run silently, and the module with the batch routine is here now. Nothing is known of what ran before, nor of modules that do without what
- * was inserted while there are several threads.
+ * A library loaded earlier made the process run unrecorded, and now the module with the batch routine is here.
+ * Nothing is known of what ran before, nor of modules whose inserted code has been removed while there are several
+ * threads.
  */
 static void begin_late(struct tw_cc_process *p)
 {
@@ -80,8 +82,9 @@ static bool is_switched(const struct tw_where *at)
 }
 
 /*
- * The module's code, if it is in two versions, records as the collector says; with a batch routine, always. In one version what it writes is thrown away while the collector has it so; with a guard it goes on:
- * a fault cannot be told from one in a buffer that is read.
+ * Code in two versions records when the collector says so; with a batch routine, always. Code in one version writes
+ * always; while the collector has it off, its records are thrown away. With a guard it goes on: a fault there looks
+ * like one in a buffer that is read.
  */
 static void take_switch(struct tw_cc_process *p)
 {
@@ -123,7 +126,7 @@ static void __attribute__((constructor(101))) start(void)
 		trackway_cc_known.enter(p);
 }
 
-/* A library is closed: no thread's pointer may stay in its slot, which is as far from each thread's place as from this one's. */
+/* A library is closed: no thread's pointer may stay in the library's slot, which has the same offset from every thread's thread pointer. */
 static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own)
 {
 	const uint64_t offset = (uint64_t)&trackway_cc_slot - own->tp;
@@ -138,7 +141,7 @@ static void leave_module(struct tw_cc_process *p, const struct tw_cc_thread *own
 static void __attribute__((destructor(101))) finish(void)
 {
 	struct tw_cc_process *p = tw_cc_process();
-	if (p->mode != TW_CC_RECORDED && is_ending(p)) /* the process may have no system calls left but the one that ends it */
+	if (p->mode != TW_CC_RECORDED && is_ending(p)) /* the process may have no system call left but exit */
 		return;
 	tw_cc_child_notice(p);
 	struct tw_cc_thread *t = tw_cc_find(p);
@@ -164,7 +167,7 @@ static void __attribute__((destructor(101))) finish(void)
 	}
 	const bool is_process = p->ending.is_there;
 	if (is_process &&
-	    t->ended) /* by exit(), in another thread than the first, which ends threads first: the process's end is told by one more stream */
+	    t->ended) /* by exit() in another thread than the first, whose streams ended before: one more stream tells the process's end */
 		tw_cc_begin(p, t);
 	tw_cc_end_streams(p, t, (p->ending.status & 0xff) << 8, is_process ? TW_ENDED_PROCESS : TW_ENDED_THREAD);
 	if (tw_cc_batch_is_own(p) && !p->batch_ended)

@@ -1,4 +1,4 @@
-/* What the program limits itself to: what recording takes is not to count. */
+/* Limits that the program sets for itself: recording must not count towards them. */
 #include "runtime.h"
 #include "base/bpf.h"
 #include <asm/unistd.h>
@@ -86,7 +86,7 @@ int prlimit64(int pid, int what, const struct rlimit64 *to, struct rlimit64 *fro
 
 EXPORTED int mlockall(int flags);
 
-/* Of what recording takes of addresses little is ever touched: what there is is locked, and what comes when it is there. */
+/* Recording reserves many addresses and touches few: so mlockall locks only pages that exist, and later ones when they appear. */
 int mlockall(int flags)
 {
 	const struct tw_cc_process *p = tw_cc_process();
@@ -95,7 +95,10 @@ int mlockall(int flags)
 
 /* ---- system calls ---- */
 
-/* Recording cannot go on without system calls that the thread is about to lose: what it runs from now on goes to a buffer that nobody reads, and needs none. */
+/*
+ * Recording cannot go on without the system calls that the thread is about to lose: from now on, it writes to a
+ * buffer that nobody reads, which needs none.
+ */
 static void fall_silent(struct tw_cc_process *p)
 {
 	struct tw_cc_thread *t = p->mode == TW_CC_RECORDED ? tw_cc_find(p) : 0;

@@ -74,7 +74,7 @@ static const char *next_line(struct lines *l)
 	}
 }
 
-/* Calls itself twice: once to find the file that the address is in, once to tell all its mappings. */
+/* Called twice: first to find the file that contains the address, then to tell all its mappings. */
 static uint64_t tell(uint64_t pointer, uint64_t address, uint64_t *device, uint64_t *inode)
 {
 	struct lines l = {.fd = (int)SYS(__NR_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)};

@@ -28,7 +28,7 @@ static uint64_t take(struct cursor *c, int bytes)
 	return v;
 }
 
-/* What the linker has put into the instruction at `insn`. False: it has done away with the reference. */
+/* Reads what the linker has put into the instruction at `insn`. False: it has removed the reference. */
 static bool take_patch(struct cursor *c, const uint8_t *insn, struct tw_op *op)
 {
 	const uint8_t what = (uint8_t)take(c, 1), at = (uint8_t)take(c, 1), length = (uint8_t)take(c, 1);
@@ -90,7 +90,7 @@ static bool is_direct(uint8_t end)
 	return end == TW_END_JUMP || end == TW_END_COND || end == TW_END_CALL;
 }
 
-/* An indirect call or jump that the linker has made direct, as it knows where it leads. */
+/* An indirect call or jump that the linker has made direct because it knows the target. */
 static uint8_t settle_end(uint8_t end, const uint8_t *insn)
 {
 	const uint8_t *op = *insn == 0x67 || *insn == 0x66 || *insn == 0xf2 || *insn == 0x3e ? insn + 1 : insn;
@@ -109,7 +109,7 @@ struct linked {
 	bool replaced; /* the last ones are a call that it has replaced */
 };
 
-/* A call of __tls_get_addr that the linker has replaced, with the instructions before it. */
+/* A call of __tls_get_addr that the linker has replaced, together with the instructions before it. */
 static bool is_replaced(const struct tw_cc_block *b, const uint8_t *last)
 {
 	while (*last == 0x66 || *last == 0x48)
@@ -117,13 +117,13 @@ static bool is_replaced(const struct tw_cc_block *b, const uint8_t *last)
 	return b->flags & TW_CC_GLUED && *last != 0xe8 && *last != 0xff;
 }
 
-/* A call of a descriptor's function (TLSDESC), in the place of which the linker has put an instruction of as many bytes that does nothing. */
+/* A call of a descriptor's function (TLSDESC) that the linker has replaced with a no-op of the same length. */
 static bool is_gone(uint8_t end, const uint8_t *last)
 {
 	return end == TW_END_ICALL && last[0] == 0x66 && last[1] == 0x90;
 }
 
-/* Of an instruction that linkers put there: one that reads the thread pointer (9 bytes), or adds to it (7), or does nothing, with prefixes. */
+/* Length of an instruction that linkers put there: it reads the thread pointer (9 bytes), adds to it (7), or is a no-op, with prefixes. */
 static uint8_t length_of(const uint8_t *insn)
 {
 	uint8_t prefixes = 0;
@@ -134,7 +134,7 @@ static uint8_t length_of(const uint8_t *insn)
 	return (uint8_t)(prefixes + (insn[prefixes] == 0x0f ? 5 : 9));
 }
 
-/* The linker's have the room of what they replace; what is inserted behind that is counted to the last of them. */
+/* The linker's instructions occupy the bytes of what they replace. Code inserted behind them counts to the last of them. */
 static void replace(struct linked *l, uint8_t glued)
 {
 	enum { ALONE = 12, FOUR = 22 };
@@ -169,7 +169,7 @@ static void look_at(const struct tw_cc_block *b, struct linked *l)
 	}
 }
 
-/* What an instruction of the linker reads: the thread pointer, or how far from there the variable is. False: nothing. */
+/* What an instruction of the linker reads: the thread pointer, or the variable's offset from it. False: nothing. */
 static bool linkers_op(const struct linked *l, uint8_t k, struct tw_op *op)
 {
 	const uint8_t *insn = l->insn[k];
@@ -239,7 +239,7 @@ static uint32_t most_bytes(const struct tw_cc_block *b)
 	return tw_descriptor_size(1, b->n_ops + 1u, b->n_insns, b->n_insns * 255u);
 }
 
-/* Appends the block's descriptor to the table. False: there is no more room. */
+/* Appends the block's descriptor to the table. False: no room. */
 static bool describe(struct tw_cc_process *p, const struct tw_cc_block *b, uint32_t number)
 {
 	struct tw_descriptor_table *table = p->table;
@@ -267,7 +267,7 @@ static uint32_t draw_upper(struct tw_control *c)
 	return first / each;
 }
 
-/* By its slot: if it is killed meanwhile, the collector gives the lock back. */
+/* Takes the lock in the name of the stream's slot: if the thread is killed, the collector releases it. */
 static bool lock_table(struct tw_cc_process *p, const struct tw_cc_stream *s)
 {
 	const uint64_t hold = tw_hold((uint32_t)s->mark, s->number);

@@ -1,4 +1,4 @@
-/* What signal handlers have interrupted: it is parked with its stream until they return, in any order, or never. */
+/* Code interrupted by signal handlers: it is parked with its stream until the handler returns, in any order, or never. */
 #include "runtime.h"
 #include <asm/errno.h>
 #include <asm/sigcontext.h>
@@ -51,7 +51,7 @@ static bool is_inside(const struct tw_cc_process *p, uint64_t pc)
 
 /* ---- what nobody comes back for ---- */
 
-/* Does this number still stand there? Where the system refuses to say, it does: to give up what does come back loses records. */
+/* Does this number still stand there? If the system refuses to tell, yes: giving up code that does return would lose records. */
 static bool has_word(const struct tw_cc_process *p, uint64_t at, uint64_t number)
 {
 	uint64_t word = 0;
@@ -61,8 +61,8 @@ static bool has_word(const struct tw_cc_process *p, uint64_t at, uint64_t number
 }
 
 /*
- * Has the handler been left by siglongjmp? Its frame is below the stack, then, if there is but one stack; where handlers have been seen to switch stacks, only what is written there tells. `now`: a later
- * handler's frame.
+ * Has the handler been left by siglongjmp? With one stack: its frame lies below the stack pointer. If handlers have
+ * been seen to switch stacks: only the number in its frame tells. `now`: a later handler's frame.
  */
 static bool is_left(const struct tw_cc_process *p, const struct tw_cc_thread *t, const struct tw_cc_stream *s, uint64_t now)
 {
@@ -77,7 +77,7 @@ static void give_up(struct tw_cc_process *p, struct tw_cc_stream *s)
 	s->parked = 0;
 }
 
-/* What a handler that was left has written to goes on as the thread's own: stream 0. */
+/* The stream of a handler that was left becomes the thread's own: stream 0. */
 static void move_to_first(struct tw_cc_thread *t)
 {
 	struct tw_cc_stream *own = &t->stream[t->current], *first = &t->stream[0];
@@ -106,7 +106,10 @@ static void give_up_left(struct tw_cc_process *p, struct tw_cc_thread *t, uint64
 
 /* ---- another stream ---- */
 
-/* The one that has been parked for longest, if that is so long that it has been left, perhaps. A stream takes long to begin: where handlers switch many stacks, to give up one each time would leave time for nothing else. */
+/*
+ * The stream parked longest, if it has been parked so long that it has probably been left. To begin a stream takes
+ * long: if handlers switch many stacks, giving one up each time would leave time for nothing else.
+ */
 static struct tw_cc_stream *oldest(struct tw_cc_thread *t)
 {
 	enum { LONG = 256 }; /* calls of handlers */
@@ -145,7 +148,7 @@ static void write_elsewhere(struct tw_cc_process *p, struct tw_cc_thread *t)
 	t->aside = !own;
 }
 
-/* A handler may come between any two steps of this, and of the next. */
+/* A handler may interrupt between any two steps of this and of the next function. */
 void tw_cc_park(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_parked *k, const struct ucontext *context)
 {
 	const bool inside = is_inside(p, context->uc_mcontext.rip);
@@ -168,13 +171,16 @@ void tw_cc_park(struct tw_cc_process *p, struct tw_cc_thread *t, struct tw_cc_pa
 	k->pointer = k->active ? *k->active : 0;
 	if (k->active)
 		*k->active = TW_CC_POISON;
-	s->active = 0; /* nor is `pointer` where it stands: the interrupted code may be past that */
+	s->active = 0; /* `pointer` is not exact either: the interrupted code may be past it */
 	write_elsewhere(p, t);
 }
 
 /* ---- it goes on ---- */
 
-/* Code that loads the slot, which has nobody's pointer, before it tests that writes where nobody reads. So it does if it is interrupted once more until then. */
+/*
+ * The slot has nobody's pointer: code that loads it before its test writes to a buffer that nobody reads, even if it
+ * is interrupted again before.
+ */
 static void stray_by_slot(struct tw_cc_thread *t, uint64_t slot)
 {
 	if (t)
@@ -183,7 +189,7 @@ static void stray_by_slot(struct tw_cc_thread *t, uint64_t slot)
 		*(uint64_t *)(tw_cc_thread_pointer() + slot) = TW_CC_STRAY;
 }
 
-/* What the code has of its stream's addresses leads to where nobody reads. It finds that out at its next test. */
+/* All addresses of its stream that the code has in registers are replaced with one in a buffer that nobody reads. Its next test notices. */
 static void lead_astray(const struct tw_cc_parked *k, struct ucontext *context)
 {
 	uint64_t *reg = (uint64_t *)(void *)&context->uc_mcontext.r8;
@@ -193,7 +199,7 @@ static void lead_astray(const struct tw_cc_parked *k, struct ucontext *context)
 			reg[r] = TW_CC_STRAY | (reg[r] & TW_CC_BORROWED);
 }
 
-/* No slot has the pointer of what the thread writes to. Returns the thread's entry; NULL: it has none. */
+/* Takes the pointer of the thread's current stream out of its slot. Returns the thread's entry; NULL: none. */
 static struct tw_cc_thread *stop_writing(struct tw_cc_process *p)
 {
 	struct tw_cc_thread *t = tw_cc_self(p);

@@ -1,7 +1,10 @@
 /*
- * Functions where recording starts and stops (record --start, --stop): a jump to a *gate* is written into each before the module's code runs. It takes the place of the test of the switch with which functions in
- * two versions begin (cc/twice.h): the gate tells that the function is entered, and then tests the switch, which may have changed by that. In a function that has one version it takes the place of the
- * instruction that stores the first block's tag: the gate goes by the way that is taken where a buffer is full (cold.S), from which the pointer comes back to where records go from now on, and stores the tag.
+ * Functions where recording starts and stops (record --start, --stop): a jump to a *gate* is written into each before
+ * the module's code runs. In a function in two versions, the jump replaces the test of the switch at the beginning
+ * (cc/twice.h): the gate tells that the function is entered, and then tests the switch, which this may have changed.
+ * In a function in one version, the jump replaces the instruction that stores the first block's tag: the gate takes
+ * the path for a full buffer (cold.S), which returns the pointer to where records go from now on, and then stores the
+ * tag.
  */
 #include "parts.h"
 #include <asm/unistd.h>
@@ -37,7 +40,7 @@ static void put(uint8_t **at, const void *code, uint64_t n)
 	*at += n;
 }
 
-/* Code at *at, then where it leads to, from behind itself and `behind` more bytes. */
+/* Code at *at, then its target's distance from its end, which is `behind` bytes later. */
 static void put_way(uint8_t **at, const char *code, uint64_t n, const void *to, uint64_t behind)
 {
 	put(at, code, n);
@@ -77,7 +80,7 @@ static bool write_jump(const uint8_t *over, uint64_t n, const uint8_t *gate)
 	return make_writable(over, n, false);
 }
 
-/* Which sides those of functions in one version are of, and where these begin. */
+/* Functions in one version, and whether recording starts or stops there. */
 static struct {
 	uint64_t function, sides;
 } gated[TW_CC_GATES];
@@ -97,7 +100,7 @@ static bool add_test(uint32_t sides, uint64_t function, uint8_t *gate)
 
 /* ---- functions in one version ---- */
 
-/* The block that begins where the function does, and the part that it is of; NULL: there is none. */
+/* The block that begins at the function's start, and its part; NULL: none. */
 static const struct tw_cc_block *find_block(uint64_t function, const struct tw_cc_part **part)
 {
 	for (*part = tw_cc_part_first(); *part; *part = tw_cc_part_next(*part)) {
@@ -135,7 +138,7 @@ static void put_move(uint8_t **at, uint8_t reg, uint8_t n)
 	put(at, &n, 1);
 }
 
-/* pushq word(%rip); popq (reg); and past it: as where a buffer was full (cc/pointer.c) */
+/* pushq word(%rip); popq (reg); and past it: as for a full buffer (cc/pointer.c) */
 static void put_upper(uint8_t **at, uint8_t reg, const struct tw_cc_part *part)
 {
 	const uint8_t low = reg & 7, modrm = (uint8_t)(low | (low == TW_RBP ? 0x40 : 0));
@@ -206,7 +209,7 @@ static uint32_t sides_of(const struct tw_cc_process *p, uint32_t sides, const ch
 	return of;
 }
 
-/* Of one table: all functions of the names. base: what is added to addresses in the file. */
+/* All functions of one table with these names. base: what is added to addresses in the file. */
 static void look_through(struct tw_cc_process *p, uint32_t sides, const uint8_t *file, const Elf64_Shdr *table, const Elf64_Shdr *strings,
                          uint64_t base, tw_cc_way *const *ways)
 {
@@ -220,7 +223,7 @@ static void look_through(struct tw_cc_process *p, uint32_t sides, const uint8_t 
 	}
 }
 
-/* Functions that have several names, or are in both tables, have their jump by then, and are passed over. */
+/* Functions with several names, or in both tables, have their jump already the second time, and are skipped. */
 static void look_up(struct tw_cc_process *p, uint32_t sides, const uint8_t *file, tw_cc_way *const *ways)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)file;

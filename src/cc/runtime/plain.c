@@ -1,9 +1,12 @@
 /*
- * Where nothing is recorded, the module's code does without what was inserted: the link has left that code in the file (cc/plain.h), and it is written over this one, page by page, before any of it has run.
+ * If nothing is recorded, the module's code runs without the inserted code. The link has stored that code in the file
+ * (cc/plain.h); it is copied over this one, page by page, before any of it has run.
  *
  * What must hold:
- *  - All of it or nothing: what is put aside at one place is taken back at another. So the code must be what the file says, byte for byte: there is no debugger's breakpoint in it.
- *  - No code of the module has run. Where there is a call of another module in between, either code may go on: no register is borrowed, and the pointer is in no register that is not compared with the slot.
+ *  - All or nothing: what is saved at one place is restored at another. So the code must be what the file says, byte
+ *    for byte, without a debugger's breakpoint.
+ *  - No code of the module has run. At a call of another module in between, either code may go on: no register is
+ *    borrowed, and the pointer is in no register that is not compared with the slot.
  */
 #include "runtime.h"
 #include <asm/stat.h>
@@ -17,7 +20,7 @@ static const volatile struct tw_cc_plain plain __attribute__((section(TW_CC_SECT
 
 bool tw_cc_has_run;
 
-/* The module's file, mapped, and what it has of the code with and without what was inserted; NULL: it does not. */
+/* The module's file, mapped, and its code with and without the inserted code; NULL: the file does not have it. */
 struct file {
 	uint64_t at, bytes;
 	const uint8_t *with, *without;
@@ -35,7 +38,7 @@ static bool is_named(const struct file *f, const Elf64_Shdr *names, const Elf64_
 	       tw_cc_same((const uint8_t *)name, (const uint8_t *)f->at + names->sh_offset + s->sh_name, sizeof name);
 }
 
-/* What is in the file may be another link's by now: then the id differs. */
+/* By now, the file may be the output of another link: then the id differs. */
 static void find_without(struct file *f, const Elf64_Ehdr *h)
 {
 	const Elf64_Shdr *s = (const Elf64_Shdr *)(f->at + h->e_shoff);
@@ -82,7 +85,7 @@ static bool map_file(struct file *f)
 	return true;
 }
 
-/* Is the engine in this process? It runs the code as it is, and knows itself what was inserted. */
+/* Is the engine in this process? It runs the code as it is, and knows what was inserted. */
 static bool is_translated(void)
 {
 	uint8_t there;
@@ -95,7 +98,10 @@ static bool protect(int how)
 	return !tw_cc_failed(SYS(__NR_mprotect, from, code_from() + plain.bytes - from, how));
 }
 
-/* Pages without anything inserted stay as they are. One call for all of them costs less than a fault for each; where the kernel has none (before 5.14) they fault. */
+/*
+ * Pages without inserted code stay as they are. One call for all pages is cheaper than a fault for each; kernels
+ * before 5.14 do not have it, and pages fault there.
+ */
 static void write_over(const struct file *f)
 {
 	uint8_t *code = (uint8_t *)code_from();

@@ -1,4 +1,4 @@
-/* Where a stream stands: the pointer, which its code may have, and the end of the buffer, which cannot be written. */
+/* A stream's position: the pointer, which its code may have, and the end of the buffer, which cannot be written. */
 #include "runtime.h"
 #include <asm/unistd.h>
 #include <linux/mman.h>
@@ -14,7 +14,7 @@ static uint64_t scratch_of(const struct tw_cc_process *p, const struct tw_cc_str
 	return tw_cc_window(s, p->batch ? 0 : TW_BUFFERS) + TW_CC_SCRATCH;
 }
 
-/* Of a spare buffer, perhaps of another thread: a context may have gone on here. */
+/* The end of a spare buffer, possibly of another thread: a context may have continued here. */
 static bool is_spare_end(const struct tw_cc_process *p, uint64_t address)
 {
 	for (uint32_t k = 0; k < TW_CC_THREADS && p->spare[k]; k++)

@@ -1,4 +1,4 @@
-/* The process, as the copies of all modules have it: what records it, and its threads. */
+/* The process, as the run-time copies in all modules share it: its recorder and its threads. */
 #include "runtime.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
@@ -51,7 +51,7 @@ static void read_environment(struct tw_cc_process *p)
 	SYS(__NR_close, fd);
 }
 
-/* Not where addresses are limited: then that of a process which becomes another user's is not recorded. */
+/* Not if the address space is limited: then a process that becomes another user's is not recorded. */
 static void map_whole(struct tw_cc_process *p, int fd)
 {
 	struct rlimit64 most = {0};
@@ -82,7 +82,7 @@ static bool is_free(void)
 /* As the C library has them; the kernel's headers do not. */
 enum { UNIX = 1, DATAGRAM = 2, AT_ONCE = 0x40 };
 
-/* The collector is to say that this program is not in the recording. */
+/* Has the collector report that this program is not in the recording. */
 static void say_barred(const struct tw_cc_process *p)
 {
 	struct sockaddr_un at = {.sun_family = UNIX};
@@ -149,7 +149,7 @@ static int64_t map_at_place(uint64_t bytes)
 	           -1, 0);
 }
 
-/* Threads take most of it. Where there are no addresses for that (ulimit -v), nothing is recorded. */
+/* Threads take most of the memory. Without address space for it (ulimit -v), nothing is recorded. */
 static struct tw_cc_process *map_process(void)
 {
 	enum { EXISTS = 17 };
@@ -197,7 +197,7 @@ void tw_cc_forget_streams(struct tw_cc_process *p, struct tw_cc_thread *t, bool 
 	t->streams = t->current = 0;
 }
 
-/* The thread is known from here on. An entry of one that ended without a word, and had its place in memory, is given up. */
+/* The thread is known from here on. If another thread at the same address ended without telling, its entry is given up. */
 static struct tw_cc_thread *enter(struct tw_cc_process *p, struct tw_cc_thread *t, uint64_t tp, uint32_t tid)
 {
 	const bool is_first = tid == p->pid;

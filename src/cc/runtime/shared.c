@@ -1,4 +1,4 @@
-/* What this module shares with its code, and the copies of all modules with each other. */
+/* What this module's run-time part shares with the module's code, and all copies with each other. */
 #include "runtime.h"
 #include <asm/signal.h>
 #include <asm/unistd.h>
@@ -63,13 +63,13 @@ struct tw_cc_thread *tw_cc_next_entry(struct tw_cc_process *p, uint32_t *k)
 	return 0;
 }
 
-/* Between vfork and exec a child runs in its parent's memory, as the thread that made it. */
+/* Between vfork and exec, a child runs in its parent's memory, as the thread that created it. */
 static bool is_borrowed(const struct tw_cc_process *p)
 {
 	return (uint32_t)SYS(__NR_getpid) != p->pid;
 }
 
-/* The thread's entry, or one that it can have; NULL: there is none, and no more room. */
+/* The thread's entry, or a free one; NULL: neither. */
 struct tw_cc_thread *tw_cc_look_up(struct tw_cc_process *p, uint32_t tid, bool *is_there)
 {
 	const uint64_t tp = tw_cc_thread_pointer();

@@ -1,4 +1,4 @@
-/* Signal handlers of the program: what they record is of another stream than what they interrupt. */
+/* The program's signal handlers: they record to another stream than the code they interrupt. */
 #include "runtime.h"
 #include <asm/unistd.h>
 #include <asm/siginfo.h>
@@ -43,7 +43,7 @@ static void call(const struct tw_cc_process *p, const struct tw_cc_handling *h, 
 			*word_at(word[k]) = kept[k];
 }
 
-/* A handler's stream is looked at when one is called: it may be long until its buffer is full. */
+/* A handler's stream is brought up to date when a handler is called: its buffer may take long to fill. */
 static void catch_up(struct tw_cc_process *p, struct tw_cc_stream *own)
 {
 	const uint64_t mask = tw_cc_lock(p);
@@ -51,12 +51,15 @@ static void catch_up(struct tw_cc_process *p, struct tw_cc_stream *own)
 	tw_cc_unlock(p, mask);
 }
 
-/* Where the thread began the handler: what it has of its own there. */
+/* What the thread had where the handler began. */
 struct own_stack {
-	uint64_t pointer, alternate; /* the thread pointer; the stack that faults at the end of buffers are handled on, or 0 */
+	uint64_t pointer, alternate; /* the thread pointer; the stack for faults at the end of buffers, or 0 */
 };
 
-/* What was interrupted goes on in another thread: that keeps the stack that faults at the end of buffers are handled on, where the kernel would give it the first one's. */
+/*
+ * If the interrupted code continues in another thread, that thread keeps its own stack for faults at the end of
+ * buffers; the kernel would give it the first thread's.
+ */
 static void keep_stack(const struct own_stack *own, struct ucontext *context)
 {
 	if (own->alternate && (uint64_t)context->uc_stack.ss_sp == own->alternate && tw_cc_thread_pointer() != own->pointer)
@@ -98,7 +101,7 @@ void tw_cc_handle(int number, siginfo_t *info, void *context)
 
 /* ---- the module is closed ---- */
 
-/* The C library sets it: where handlers return to is in this module, too, else. */
+/* By way of the C library: otherwise the code that handlers return to would still be in this module. */
 void tw_cc_signal_give_back(const struct tw_cc_process *p, int number, uint64_t mask)
 {
 	const struct tw_cc_handling *h = &p->handling[number];

@@ -1,4 +1,4 @@
-/* A place in the channel: a slot for the stream, and one table of descriptors for the process. */
+/* A place in the channel: a slot for each stream, and one table of descriptors for the process. */
 #include "runtime.h"
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
@@ -13,7 +13,7 @@ static void pause_us(uint64_t us)
 
 /* ---- slots ---- */
 
-/* As engine/record/slot.c has it: pid and tid are there before the state says so, and nobody writes them but who has the claim. */
+/* As in engine/record/slot.c: pid and tid are written before the state says so, and only the owner of the claim writes them. */
 static bool try_reserve(const struct tw_cc_process *p, uint32_t n, uint32_t tid)
 {
 	struct tw_slot *slot = &p->control->slot[n];
@@ -89,7 +89,7 @@ static bool map_table(struct tw_cc_process *p)
 	return p->table != 0;
 }
 
-/* The slot names the table: nobody gives it up from now on, unless that has happened already. */
+/* The slot names the table: from now on, nobody gives it up, unless that has happened already. */
 static bool wait_until_ours(struct tw_cc_process *p)
 {
 	struct tw_table_state *state = &p->control->table[p->table_number - 1];
@@ -114,7 +114,7 @@ static bool enter_table(struct tw_cc_process *p, struct tw_slot *slot)
 
 /* ---- both ---- */
 
-/* A handler's is as a thread that the one which it interrupts has begun: no program has been executed. */
+/* A handler's slot looks like that of a thread created by the interrupted thread: no program has been executed. */
 bool tw_cc_slot_is_handlers(const struct tw_cc_thread *t, const struct tw_cc_stream *s)
 {
 	return s > &t->stream[0] && s < &t->stream[TW_CC_STREAMS];

@@ -1,9 +1,9 @@
-/* Streams: they begin, go on in the next buffer, follow the switch, and end. */
+/* Streams: how they begin, continue in the next buffer, follow the switch, and end. */
 #include "runtime.h"
 
 /* ---- the switch ---- */
 
-/* No time is before that of what has been told: the thread was still recording when the switch was off. */
+/* Times never go backwards: the thread may still have been recording when the switch was turned off. */
 static void tell_window(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_t open, uint32_t reason, uint64_t pc, uint64_t tsc)
 {
 	s->time = tsc > s->time ? tsc : s->time;
@@ -12,7 +12,7 @@ static void tell_window(struct tw_cc_process *p, struct tw_cc_stream *s, uint32_
 	*pen = tw_cc_event(*pen, TW_EVENT_WINDOW, &e, sizeof e, 0, 0);
 }
 
-/* What is written from now on is told to be recorded, or not to be. */
+/* Tells whether what is written from now on is recorded. */
 static void follow_switch(struct tw_cc_process *p, struct tw_cc_stream *s, uint8_t on, uint64_t pc)
 {
 	const struct tw_version_switch *w = tw_channel_switch(p->control);

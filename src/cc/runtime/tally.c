@@ -36,7 +36,7 @@ bool tw_cc_tally_note(struct tw_cc_process *p, const struct tw_descriptor *d)
 	return true;
 }
 
-/* Entries of windows are given away like fragment numbers, in the order of descriptors. 0: there are none left. */
+/* Entries of windows are assigned like fragment numbers, in the order of descriptors. 0: none left. */
 uint32_t tw_cc_tally_entry(struct tw_cc_process *p)
 {
 	struct tw_descriptor_table *table = p->table;
@@ -88,7 +88,7 @@ static void set_upper(struct counting *c, uint32_t upper)
 	c->run = sizes ? c->s->tally + sizes->first_entry : 0;
 }
 
-/* A record of which not every execution counts the same, or a change of the upper half. Returns what follows it; NULL: it is not known what this is. */
+/* Counts a record whose executions do not all count the same, or a change of the upper half. Returns what follows it; NULL: unknown. */
 static const uint8_t *count_other(struct counting *c, const uint8_t *at)
 {
 	const uint16_t tag = get16(at), size = c->size ? c->size[tag] : 0;
@@ -136,7 +136,7 @@ static void count(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t to, 
 
 /* ---- which buffers are counted ---- */
 
-/* With the buffers that have been filled grows how many are passed over before the next is counted: about one for each 128 of them. */
+/* The more buffers have been filled, the more are skipped before the next is counted: about one for each 128 of them. */
 static uint32_t draw_skip(struct tw_cc_stream *s)
 {
 	const uint32_t most = s->turns / TW_CC_COUNTED;

@@ -1,12 +1,17 @@
 /*
- * Code that is known from earlier runs (record --learn): functions in two versions that have nothing left to tell run their first version, though the switch is on.
+ * Code known from earlier runs (record --learn): functions in two versions that have nothing new to tell run their
+ * first version although the switch is on.
  *
- * A function is *known* if its first block is, and whatever surely runs behind a block of it that is known: where that goes on, jumps, or where its call comes back to. What else it may come to it comes to by its
- * *turnings* (base/cc_section.h): conditional branches, and what indirect jumps and exceptions lead to. Before the module's code runs, tests of the switch in known functions, of both versions, are made to test
- * the byte behind it: TW_VERSION_KNOWN. And turnings that are not known lead to a *gate*, which tells the block and the way there (LEARNED events), once, and goes on in the second version, if the switch is on. Then the recorder has that byte on for a
- * while, so that what runs around there is recorded as if nothing were known.
+ * A function is *known* if its first block is known, and with each known block all blocks that surely run after it:
+ * where it falls through, jumps, or where its call returns to. Everything else is reached by *turnings*
+ * (base/cc_section.h): conditional branches, and the targets of indirect jumps and exceptions. Before the module's
+ * code runs, the tests of the switch in known functions, in both versions, are changed to test the byte behind it:
+ * TW_VERSION_KNOWN. Turnings that are not known are redirected to a *gate*. It tells the block and the way there
+ * (LEARNED events), once, and goes on in the second version if the switch is on. The recorder then sets that byte for
+ * a while, so that everything around is recorded as if nothing were known.
  *
- * What is new only in that an indirect jump, call or return of known code leads to known code elsewhere than before is told while that byte is on, and not otherwise.
+ * If an indirect jump, call or return of known code leads to known code in a new way, and nothing else is new, it is
+ * told only while that byte is set.
  */
 #include "parts.h"
 #include "base/told.h"
@@ -36,7 +41,7 @@ enum state { KNOWN = 1, TURNS = 2, MISSES = 4 };
 
 /* A turning that leads to something that is not known. */
 struct turning {
-	uint64_t next;    /* where its gate leads: to its own code that tells, or where the program goes on */
+	uint64_t next;    /* the gate's target: its own code that tells, or where the program continues */
 	uint64_t on;      /* that place */
 	uint64_t records; /* the same in the second version; 0: it cannot be entered there */
 	struct tw_learned told;
@@ -144,7 +149,7 @@ static uint32_t until(const struct place *of, uint32_t n, uint64_t at)
 	return from;
 }
 
-/* The block that begins there; what is inserted before its first instruction may stand between. NULL: none does. */
+/* The block that begins there; inserted code may precede its first instruction. NULL: none. */
 static struct place *block_at(const struct known *k, uint64_t at)
 {
 	const uint32_t n = until(k->block, k->n_blocks, at);
@@ -152,7 +157,7 @@ static struct place *block_at(const struct known *k, uint64_t at)
 	return same ? same : next && next->at - ((const struct tw_cc_block *)next->of)->lead <= at ? next : 0;
 }
 
-/* Adds each to what is there, or counts them if there is nothing yet. */
+/* Adds each block to those present; counts them if there are none yet. */
 static void find_blocks(struct known *k)
 {
 	uint32_t n = 0;
@@ -240,7 +245,10 @@ static const int32_t *rooms_of(const struct tw_cc_turnings *u)
 	return branches_of(u) + 2 * (uint64_t)u->n_branches;
 }
 
-/* The second version's block that ends with the branch of this entry; NULL: it cannot be told, or the first version's has another form. */
+/*
+ * The second version's block that ends with this entry's branch; NULL: it cannot be told, or the first version's
+ * branch has another form.
+ */
 static struct place *block_of_branch(const struct known *k, const int32_t *branch)
 {
 	const uint8_t *first = tw_cc_place(branch);
@@ -261,7 +269,7 @@ static void look_at_branches(struct known *k)
 		}
 }
 
-/* Where the direct branch that ends the block leads to in the module; NULL: not there. */
+/* The target, in the module, of the direct branch that ends the block; NULL: outside. */
 static const struct place *target_of(const struct known *k, const struct place *b)
 {
 	const struct tw_cc_block *own = b->of;
@@ -271,7 +279,7 @@ static const struct place *target_of(const struct known *k, const struct place *
 	return block_at(k, tw_cc_branch_second(to));
 }
 
-/* Does what surely runs behind a known block of the function lack? Where it calls what never comes back, it does. */
+/* Is a block that surely runs after a known block of the function missing? If a block calls what never returns, it is. */
 static bool misses(const struct known *k, const struct place *b)
 {
 	const struct tw_cc_block *own = b->of;
@@ -325,7 +333,7 @@ static void put_way(uint8_t **at, const char *code, uint64_t n, uint64_t to)
 	put32(at, to - ((uint64_t)*at + 4));
 }
 
-/* Goes on at `on`; the first time it is told that, of its way to this block. Returns its place. */
+/* Makes a gate that continues at `on`, and the first time tells this way to the block. Returns its place. */
 static uint64_t put_gate(uint64_t on, const struct place *to, uint64_t from)
 {
 	const struct tw_learned told = {to->at, to->state & KNOWN ? 0 : bytes_of(to->of), TW_END_COND, from};
@@ -336,7 +344,7 @@ static uint64_t put_gate(uint64_t on, const struct place *to, uint64_t from)
 	put(&gates.next, "\x48\x8d\x64\x24\x80\x50\xb8", 7); /* lea -128(%rsp),%rsp; push %rax; mov $n,%eax */
 	put32(&gates.next, gates.n);
 	put_way(&gates.next, "\xe8", 1, (uint64_t)trackway_cc_turned);
-	for (int k = 0; k < 2; k++) { /* pop %rax; lea 128(%rsp),%rsp; and on, in the first version and the second */
+	for (int k = 0; k < 2; k++) { /* pop %rax; lea 128(%rsp),%rsp; and on, in the first and the second version */
 		put(&gates.next, "\x58\x48\x8d\xa4\x24\x80\0\0\0", 9);
 		put_way(&gates.next, "\xe9", 1, k && to->entry ? to->entry : on);
 	}
@@ -344,7 +352,10 @@ static uint64_t put_gate(uint64_t on, const struct place *to, uint64_t from)
 	return gate;
 }
 
-/* The branch at `first` leads to gates where that is not known: the way behind it by way of another branch, which stands among the gates. */
+/*
+ * Redirects the unknown sides of the branch at `first` to gates. The fall-through side goes by way of another branch,
+ * which stands among the gates.
+ */
 static void turn_branch(const struct known *k, uint8_t *first, const struct place *b)
 {
 	const uint64_t end = b->at + bytes_of(b->of), behind = (uint64_t)first + BRANCH_BYTES;
@@ -376,7 +387,7 @@ static void turn_room(const struct known *k, uint8_t *first, uint64_t second)
 	put_way(&at, "\xe9", 1, gate);
 }
 
-/* The test there, if it is one, is of the byte behind the switch from now on. */
+/* If there is a test, it reads the byte behind the switch from now on. */
 static bool turn_test(uint8_t *test)
 {
 	uint8_t *at = test + 2;
@@ -392,7 +403,7 @@ static void turn_unit(const struct known *k, const struct tw_cc_turnings *u)
 		uint8_t *test = (uint8_t *)(uint64_t)tw_cc_place(tests_of(u) + n);
 		if (!turn_test(test))
 			continue;
-		/* A loop's leads to a jump, and that to the test in the second version. */
+		/* A loop's branch leads to a jump, and that to the test in the second version. */
 		const uint8_t *to = (const uint8_t *)tw_cc_branch_target(test + 7);
 		if (*to == 0xe9 || *to == 0xeb)
 			turn_test((uint8_t *)tw_cc_branch_target(to));
@@ -465,7 +476,7 @@ static void turn_all(const struct known *k)
 
 /* ---- the module ---- */
 
-/* The one segment that its blocks are in; NULL: there is none, or nobody knows where the file begins. */
+/* The only segment with its blocks; NULL: none, or the start of the file is unknown. */
 static const Elf64_Phdr *find_code(uint64_t *base)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)__ehdr_start;
@@ -550,7 +561,7 @@ const struct tw_cc_known_code trackway_cc_known = {enter, leave};
 
 void tw_cc_turned(uint64_t *regs);
 
-/* Nothing that follows tests whether the buffer is full: that is done here. */
+/* No code that follows tests whether the buffer is full, so this does. */
 static void tell(struct tw_cc_process *p, struct tw_cc_stream *s, const struct tw_learned *told, const uint64_t *regs)
 {
 	uint64_t *pen = tw_cc_pointer_pen(p, s);
@@ -568,7 +579,7 @@ static struct tw_cc_stream *recorded_stream(struct tw_cc_process *p)
 	return s && s->number != TW_SLOTS ? s : 0;
 }
 
-/* Recording goes on in the second version at `pc`, with these registers, and the pointer in the slot. */
+/* Recording continues in the second version at `pc`, with these registers and the pointer in the slot. */
 static void go_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc, const uint64_t *regs)
 {
 	tw_cc_stream_enter(p, s, pc);
@@ -578,14 +589,14 @@ static void go_over(struct tw_cc_process *p, struct tw_cc_stream *s, uint64_t pc
 	trackway_cc_slot = tw_cc_cold(TW_CC_POISON, regs);
 }
 
-/* Registers as they were at the gate, but rax, which has the turning's number, and rsp. */
+/* Registers as at the gate, except rax, which has the turning's number, and rsp. */
 void tw_cc_turned(uint64_t *regs)
 {
 	enum {
 		BACK = 17,
 		RAX = 18,
 		SECOND = 14
-	}; /* where it comes back to, behind the flags; what the gate has put aside; how much farther it goes on in the second version */
+	}; /* the return address, behind the flags; what the gate has saved; the offset to where the second version continues */
 	struct tw_cc_process *p = tw_cc_process();
 	struct turning *t = &gates.turning[regs[TW_RAX]];
 	struct tw_cc_stream *s = recorded_stream(p);
@@ -606,7 +617,7 @@ void tw_cc_turned(uint64_t *regs)
 
 void tw_cc_entered(uint64_t pc);
 
-/* A second version is entered at pc, and the switch has another number than when this thread last did that. */
+/* A second version is entered at pc, and the switch's number has changed since this thread last entered one. */
 void tw_cc_entered(uint64_t pc)
 {
 	struct tw_cc_process *p = tw_cc_process();
