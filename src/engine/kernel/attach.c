@@ -112,7 +112,7 @@ static void become(struct thread *t, u32 parent_pid, u32 parent_tid)
 
 /* ---- the call that was broken off ---- */
 
-/* The register of a call that waits as long as `ms` less: what it is to be; *left is where it may point to. */
+/* The new value of the register that says how long the call waits: `ms` less. *left: room for what it may point to. */
 static u64 shortened(const struct thread *t, const struct tw_timed_call *time, u64 ms, struct __kernel_timespec *left)
 {
 	const u64 now = t->regs[time->reg];
@@ -125,7 +125,7 @@ static u64 shortened(const struct thread *t, const struct tw_timed_call *time, u
 	return (u64)left;
 }
 
-/* Makes the call, which t->pc is behind; it has waited already. False: a signal came before it. */
+/* Makes the call again that ends at t->pc; it has waited already. False: a signal came first. */
 static bool make_rest(struct thread *t)
 {
 	const u64 behind = t->pc;
@@ -147,7 +147,7 @@ static bool make_rest(struct thread *t)
 	return t->pc == behind;
 }
 
-/* A signal came before the call was made again: it is made behind the handler, or ends. */
+/* A signal came before the call was made again: the call is repeated after the handler, or ends. */
 static void break_off(struct thread *t, u64 number, u64 behind)
 {
 	const u32 call = t->kernel->found.call;

@@ -81,10 +81,10 @@ static bool insn_ok(const struct sock_filter *code, u32 k, u32 n)
 	}
 }
 
-/* No word of the scratch memory is read on a path on which it was not written. Jumps only go forward. */
+/* No word of the scratch memory is read on a path that has not written it. Jumps only go forward. */
 static bool loads_ok(const struct sock_filter *code, u32 n)
 {
-	static u16 written[BPF_MAXINSNS]; /* where a jump leads: what is written on every path so far */
+	static u16 written[BPF_MAXINSNS]; /* by jump target: words written on every path there so far */
 	u16 now = 0;
 	for (u32 k = 0; k < n; k++)
 		written[k] = 0xffff;

@@ -74,7 +74,7 @@ struct thread *tw_thread_new(void)
 	return tw_thread_take_block(make);
 }
 
-/* The block may be given to another thread; how many there are is known again. */
+/* The thread's block may be reused; the number of threads is exact again. */
 static void thread_gone(struct thread *t)
 {
 	tw_spare_disown(t);
@@ -98,7 +98,7 @@ void tw_thread_read_fs(struct thread *t)
 	t->app_fs = fs;
 }
 
-/* First code of a thread that shares memory with its parent, on its own engine stack. */
+/* First code, on its own engine stack, of a thread that shares memory with its parent. */
 static void thread_main(struct thread *t)
 {
 	u32 parent_pid = t->pid, parent_tid = t->tid;
@@ -128,7 +128,10 @@ static void copy_state(struct thread *child, const struct thread *t, u64 stack)
 	child->record->promised = t->record->promised;
 }
 
-/* Makes the system call. The child begins with all signals blocked: one that is sent to it at once stays pending until it is somebody. */
+/*
+ * Makes the system call. The child begins with all signals blocked: a signal sent to it immediately stays pending
+ * until it has its own state.
+ */
 static i64 clone_blocked(const u64 *regs)
 {
 	u64 all = ~0ull, asynchronous = ~TW_SYNC_SIGNALS;
@@ -140,7 +143,8 @@ static i64 clone_blocked(const u64 *regs)
 }
 
 /*
- * Makes the system call, with the child on its engine stack. A child that is to share memory begins at thread_main, another returns 0 from here.
+ * Makes the system call, with the child on its engine stack. A child that shares memory begins at thread_main;
+ * another returns 0 from here.
  */
 static i64 raw_clone(const struct tw_clone *c, struct thread *child)
 {
@@ -184,13 +188,16 @@ static i64 clone_shared(struct thread *t, const struct tw_clone *c, u64 stack)
 	child->kernel->clear_handlers = (c->args.flags & CLONE_CLEAR_SIGHAND) != 0;
 	__atomic_fetch_add(&tw_engine.n_threads, 1, __ATOMIC_RELAXED);
 	i64 r = raw_clone(c, child);
-	/* A vforked child is another program by now, or has ended. (Of another nothing is read any more: it may have ended, too, and its block be another's.) */
+	/*
+	 * A vforked child has executed another program or ended. (Of other children, nothing is read any more: the child may
+	 * have ended, and its block may be another thread's.)
+	 */
 	if (tw_failed(r) || c->args.flags & CLONE_VFORK)
 		thread_gone(child);
 	return r;
 }
 
-/* A child with memory of its own: it goes on right here, with the parent's engine as it was, which must not be in the middle of something. */
+/* A child with memory of its own continues here, with a copy of the parent's engine, which must not be in the middle of an operation. */
 static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 {
 	u32 parent_pid = t->pid, parent_tid = t->tid;

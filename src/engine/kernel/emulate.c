@@ -7,9 +7,9 @@
 #include <asm/prctl.h>
 #include <asm/unistd.h>
 
-#define EFLAGS_USER 0x254dd5u /* what iret may change outside the kernel: ID AC RF NT OF DF TF SF ZF AF PF CF */
+#define EFLAGS_USER 0x254dd5u /* flags that iret may change outside the kernel: ID AC RF NT OF DF TF SF ZF AF PF CF */
 
-/* iretq pops rip, cs, rflags, rsp, ss; a far ret rip and cs. The code segment is taken to be the one there is. */
+/* iretq pops rip, cs, rflags, rsp, ss; a far ret pops rip and cs. The code segment is assumed to be the current one. */
 static void far_return(struct thread *t, bool iret)
 {
 	u64 frame[5];

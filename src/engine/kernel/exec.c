@@ -23,12 +23,12 @@
 
 #define MAX_STRINGS  (64u << 20) /* more than the kernel takes, whatever the limit of the stack */
 #define MAX_SCRIPTS  4
-#define ROOM_FIRST   8u  /* what scripts put before argv, and the engine before envp; and the NULL at the end */
-#define HEAD_BYTES   255 /* of the 256 that the kernel looks at it needs the last for itself */
+#define ROOM_FIRST   8u  /* entries that scripts add before argv and the engine before envp, and the final NULL */
+#define HEAD_BYTES   255 /* the kernel reads 256 bytes, and needs the last for itself */
 #define MAX_PHDRS    1170
 #define ERROR_NOEXEC (-8)
 
-/* What is to be executed, resolved through scripts. Lives in a mapping of its own, made for one exec, with argv and envp behind it. */
+/* The program to be executed, resolved through scripts. It is in a mapping of its own, made for one exec, followed by argv and envp. */
 struct plan_exec {
 	char program[4096];
 	struct stat stat; /* of the program */
@@ -98,7 +98,7 @@ static i64 path_of(struct plan_exec *p, i64 fd)
 	return n > 0 ? 0 : ERROR_NOEXEC;
 }
 
-/* Where the program is, in p->program, and what a script there would be called. */
+/* Puts the program's absolute path into p->program, and the name that a script would be given into p->given. */
 static i64 absolute(struct plan_exec *p, int dirfd, u64 path, int flags)
 {
 	const char *exe = tw_process_exe(dirfd, path);
@@ -121,7 +121,7 @@ static i64 absolute(struct plan_exec *p, int dirfd, u64 path, int flags)
 	return r;
 }
 
-/* Reads the first bytes of the program. What is no regular file is not opened: that may wait, as for a pipe with a name, or do something. */
+/* Reads the first bytes of the program. Only regular files are opened: opening others may block, as for a named pipe, or have effects. */
 static i64 read_head(struct plan_exec *p)
 {
 	if (tw_failed(tw_sys(__NR_stat, p->program, &p->stat, 0)) || !S_ISREG(p->stat.st_mode))
@@ -135,7 +135,7 @@ static i64 read_head(struct plan_exec *p)
 	return n;
 }
 
-/* The program is a script: puts its interpreter in its place, and before argv. */
+/* The program is a script: replaces it with its interpreter, which is also put before argv. */
 static i64 resolve_script(struct plan_exec *p, u32 level, i64 argc)
 {
 	char *s = p->head + 2, *name, *arg = NULL;
@@ -204,7 +204,7 @@ static void look_at_segments(const struct plan_exec *p, struct segments *s)
 	s->whole &= n == e->e_phnum && (!s->interpreter[0] || !tw_failed(tw_sys(__NR_access, s->interpreter, 1 /* X_OK */, 0)));
 }
 
-/* Will the process have no memory that is written and executed, in the next program too? (PR_GET_MDWE, of Linux 6.3) */
+/* Is memory that is both written and executed forbidden in the process, and in the next program too? (PR_GET_MDWE, Linux 6.3) */
 static bool denies_made_code(void)
 {
 	enum { GET_MDWE = 66, REFUSES = 1, NOT_INHERITED = 2 };
@@ -242,7 +242,10 @@ static const char *why_native(const struct plan_exec *p, const struct segments *
 	return NULL;
 }
 
-/* Is the file open for writing? The kernel looks at that before it looks at the arguments, and these cannot be read. (Before Linux 6.8 it was the other way round.) */
+/*
+ * Is the file open for writing? The kernel checks this before the arguments, which are unreadable here. (Before Linux
+ * 6.8 it checks afterwards.)
+ */
 static bool is_busy(const char *program)
 {
 	return tw_sys(__NR_execve, program, ~0ull, 0) == -ETXTBSY;
@@ -263,7 +266,7 @@ static bool closes_on_exec(int fd)
 	return !tw_failed(r) && (r & FD_CLOEXEC);
 }
 
-/* Resolves the program through scripts. 1: the engine can run it; 0: let the kernel say what it thinks of it; or an error. */
+/* Resolves the program through scripts. 1: the engine can run it; 0: the kernel must report the error; or an error. */
 static i64 resolve(struct plan_exec *p, i64 argc, int dirfd, const char **why)
 {
 	struct segments s;
@@ -287,8 +290,9 @@ static i64 resolve(struct plan_exec *p, i64 argc, int dirfd, const char **why)
 }
 
 /*
- * Executes it, by execve or execveat, with the mask and the pending signals that the new program is to find. A signal that comes before the kernel has begun is
- * delivered first (TW_SYSCALL_ABORTED); later it is the new program's.
+ * Executes the program, by execve or execveat, with the signal mask and pending signals that the new program must
+ * find. A signal that comes before the kernel has begun is delivered first (TW_SYSCALL_ABORTED); a later one belongs
+ * to the new program.
  */
 static i64 execute(struct thread *t, u64 nr, const u64 *a)
 {
@@ -337,12 +341,12 @@ static void tell_native(struct thread *t, const char *why)
 	tw_buffer_event(t, TW_EVENT_GAP, &gap, sizeof gap, text, (u32)strlen(text) + 1);
 }
 
-/* Natively: whatever is wrong with it, the kernel says so; what is right with it runs, unrecorded. */
+/* Natively: the kernel reports any error; without an error, the program runs unrecorded. */
 static i64 run_natively(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
 {
 	const char *exe = tw_process_exe(dirfd, path);
 	if (t->kernel->seccomp.filter) {
-		/* The engine cannot go on behind them: first what can be said without. */
+		/* The engine cannot continue under the filters, so errors that can be found without them come first. */
 		i64 r = flags & AT_EMPTY_PATH ? 0 : tw_sys(__NR_faccessat, dirfd, path, 1 /* X_OK */);
 		r = r ? r : tw_seccomp_make_real(&t->kernel->seccomp);
 		if (r)

@@ -37,7 +37,10 @@ i64 tw_sys_readlinkat(struct thread *t, const u64 *a)
 	return exe ? give_exe(exe, a[2], a[3]) : tw_pass(t, a);
 }
 
-/* The call as it is, but for a path that names a program through /proc: argument `k`; before it stands, if anything, the directory. */
+/*
+ * Makes the call, with a path through /proc that names a program replaced. `k`: the path's argument; the directory's,
+ * if any, precedes it.
+ */
 static i64 follow_exe(struct thread *t, const u64 *a, unsigned k, u64 not_if)
 {
 	const char *exe = not_if ? NULL : tw_process_exe(k ? (i32)a[k - 1] : AT_FDCWD, a[k]);
@@ -49,10 +52,10 @@ static i64 follow_exe(struct thread *t, const u64 *a, unsigned k, u64 not_if)
 	return tw_pass_with(t, t->kernel->call, b);
 }
 
-/* Has a file "mem" been opened? Until then no write is looked at for that. */
+/* Has a file "mem" been opened? Until then, writes are not checked for it. */
 static bool memory_opened;
 
-/* What an open with these flags has given: it may be a file that is to be read, or written, otherwise. */
+/* Handles the result of an open with these flags: reads or writes of this file may need emulation. */
 static i64 opened(i64 fd, u64 path, u64 flags)
 {
 	char p[256];
@@ -96,7 +99,10 @@ i64 tw_sys_openat(struct thread *t, const u64 *a)
 	return opened(follow_exe(t, a, 1, a[2] & O_NOFOLLOW), a[1], a[2]);
 }
 
-/* How a path is to be resolved (RESOLVE_*) excludes such links, each in its way; where they are in a cache only, the kernel does not follow them either. */
+/*
+ * Any restriction of the path's resolution (RESOLVE_*) excludes such links in its way; with RESOLVE_CACHED, the
+ * kernel does not follow them either.
+ */
 i64 tw_sys_openat2(struct thread *t, const u64 *a)
 {
 	struct open_how how = {0};
@@ -126,7 +132,7 @@ i64 tw_sys_statx(struct thread *t, const u64 *a)
 	return follow_exe(t, a, 1, a[2] & AT_SYMLINK_NOFOLLOW);
 }
 
-/* fchownat, linkat: the flags are the fifth argument; linkat follows a link only where they say so */
+/* fchownat, linkat: the flags are the fifth argument; linkat follows a link only if they say so */
 i64 tw_sys_fchownat(struct thread *t, const u64 *a)
 {
 	return follow_exe(t, a, 1, a[4] & AT_SYMLINK_NOFOLLOW);
@@ -144,7 +150,7 @@ static i64 position(u64 fd)
 	return tw_sys(__NR_lseek, fd, 0, SEEK_CUR);
 }
 
-/* The same for a read of one piece, at the file's position. */
+/* The same for a read into one piece, at the file's position. */
 static i64 read_piece(struct thread *t, const u64 *a, u64 to, u64 n)
 {
 	i64 r = tw_status_known(a[0]) ? tw_status_read(a[0], (u64)position(a[0]), to, n, true) : TW_STATUS_PASS;
@@ -162,7 +168,7 @@ i64 tw_sys_read(struct thread *t, const u64 *a)
 	return read_piece(t, a, a[1], a[2]);
 }
 
-/* Into the first of several pieces: it may give less than all of them would take. */
+/* Reads into the first of several pieces only: readv may return less than would fit. */
 i64 tw_sys_readv(struct thread *t, const u64 *a)
 {
 	u64 piece[2];
@@ -183,7 +189,7 @@ i64 tw_sys_pread64(struct thread *t, const u64 *a)
 
 /* ---- writes ---- */
 
-/* At which address this call writes, if the file is the memory of a process. */
+/* The address to which this call writes, if the file is a process's memory. */
 static u64 memory_start(const struct thread *t, const u64 *a, int fd)
 {
 	const u64 nr = t->kernel->call;
@@ -206,7 +212,7 @@ static u64 memory_bytes(const struct thread *t, const u64 *a)
 	return n;
 }
 
-/* Pages there are watched no more, since the kernel would refuse those that are shared; and what was made of their code is stale. */
+/* Unwatches pages there, since the kernel would refuse shared ones, and makes the code translated from them stale. */
 static void memory_written(u64 start, u64 bytes)
 {
 	if (!bytes || start + bytes <= start)

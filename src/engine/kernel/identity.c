@@ -2,7 +2,7 @@
 #include <asm/unistd.h>
 #include <linux/prctl.h>
 
-/* Where the strings end that stand behind `from` without a gap, `n` of them. */
+/* The end of `n` strings that follow `from` without a gap. */
 static u64 end_of_strings(char *const *strings, u64 n, u64 from)
 {
 	u64 end = from;

@@ -10,7 +10,7 @@
 #include <linux/mman.h>
 #include <linux/sched.h>
 
-#define INT80_FAULT_ERROR (0x80 << 3 | 2) /* where interrupt 0x80 may not be called: a descriptor, of the interrupt table */
+#define INT80_FAULT_ERROR (0x80 << 3 | 2) /* error code if int 0x80 is not allowed: refers to a descriptor of the interrupt table */
 
 /* Numbers of 32-bit Linux. */
 enum number {
@@ -63,7 +63,7 @@ enum number {
 	I_END
 };
 
-/* The 64-bit calls that are like them: once they are `widened`, the arguments are the same. */
+/* Equivalent 64-bit calls: after `widened`, the arguments are the same. */
 static const u16 like[I_END] = {
     [I_EXIT] = __NR_exit,
     [I_FORK] = __NR_fork,
@@ -101,7 +101,7 @@ static const u16 like[I_END] = {
     [I_FACCESSAT2] = __NR_faccessat2,
 };
 
-/* A handler would be called, and a frame be left, as of 32-bit code; the rest has other structures, and would reach past the engine. */
+/* Signal calls, which would call handlers with frames of 32-bit code, and calls with other structures, which would bypass the engine. */
 static bool is_refused(u32 nr)
 {
 	switch (nr) {
@@ -121,7 +121,7 @@ static bool is_refused(u32 nr)
 	}
 }
 
-/* A NULL-terminated array of 32-bit pointers as one of 64-bit ones, in a mapping of *bytes: where, or an error. */
+/* Copies a NULL-terminated array of 32-bit pointers into one of 64-bit pointers, in a mapping of *bytes. Its address, or an error. */
 static i64 widen_pointers(u32 from, u64 *bytes)
 {
 	u32 n = 0, p = from;
@@ -155,7 +155,7 @@ static i64 execute(struct thread *t, u64 nr, u64 *a, u32 first)
 	return r;
 }
 
-/* Memory that was asked for so is to be where 32-bit pointers reach. */
+/* Memory requested this way must be within reach of 32-bit pointers. */
 static i64 map(struct thread *t, u32 nr, u64 *a)
 {
 	u32 of[6];
@@ -172,7 +172,7 @@ static i64 map(struct thread *t, u32 nr, u64 *a)
 	return tw_syscall_do(t, __NR_mmap, true, a);
 }
 
-/* 0: the kernel takes calls made so; TW_INT80_FAULTS: they are faults, whatever they ask for; or TW_SYSCALL_ABORTED. A getpid tells, the first time. */
+/* 0: the kernel accepts such calls; TW_INT80_FAULTS: they all fault; or TW_SYSCALL_ABORTED. The first time, a getpid shows which. */
 static i64 taken(struct thread *t)
 {
 	static bool known, refused;

@@ -22,13 +22,13 @@
 
 /* ---- parking ---- */
 
-/* The kernel wakes one of those that wait where a collector dies, if the word says that there are any. */
+/* When a collector dies, the kernel wakes one waiter if the word says that there are any. */
 static u32 wait_word(void)
 {
 	return __atomic_or_fetch((u32 *)&tw_engine.control->life, FUTEX_WAITERS, __ATOMIC_SEQ_CST);
 }
 
-/* Comes back if the thread is to go on in the engine. */
+/* Returns if the thread is to continue in the engine. */
 static void park(enum tw_leave_word word, const void *what)
 {
 	u32 *life = (u32 *)&tw_engine.control->life;
@@ -83,7 +83,7 @@ static struct tw_left state_of(const struct thread *t)
 	return left;
 }
 
-/* `call_bytes`: of the system call that it stands in, and t->pc behind; 0: none. */
+/* `call_bytes`: length of the system call in which the thread is; t->pc is behind it. 0: none. */
 static void __attribute__((noreturn)) leave(struct thread *t, u32 call_bytes)
 {
 	end_recording(t);
@@ -105,7 +105,7 @@ void tw_leave_or_deliver(struct thread *t)
 	tw_signal_deliver_deferred(t);
 }
 
-/* A thread has been found in the cache, with this state, or with none in a call of its program's. */
+/* The thread has been found in the cache, in this state; NULL: in a system call of the program. */
 static void __attribute__((noreturn)) here(const struct tw_leave_state *s)
 {
 	struct thread *t = tw_thread_self();

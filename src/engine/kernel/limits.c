@@ -18,7 +18,10 @@ _Static_assert(TW_CACHE_BYTES == ARENA_CACHE_END - ARENA_CACHE && TW_STUBS_BYTES
                    TW_HEAP_BYTES == ARENA_HEAP_END - ARENA_HEAP && TW_THREAD_BYTES == THREAD_BYTES,
                "and as large");
 
-/* What the engine may take of a resource, by which the kernel's limits are higher than the program's; but those from `within` on are the program's own. */
+/*
+ * What the engine may use of a resource: the kernel's limits exceed the program's by that much. Limits from `within`
+ * on are the program's own.
+ */
 struct share {
 	u64 bytes, within;
 };
@@ -58,7 +61,7 @@ static u64 own_space(void)
 	return tw_mapped_at_once(tw_engine.control) + z->cache_bytes + z->stubs_bytes + image + z->heap_bytes + tw_thread_bytes();
 }
 
-/* Of that what is private and writable. A thread's block is, too: those of so many threads are taken to be there from the start. */
+/* The private and writable part of it. This includes thread blocks: so many threads are assumed from the start. */
 static u64 own_data(void)
 {
 	const u64 image = (u64)tw_image_end - (u64)tw_data_start, n_threads = 16;
@@ -66,7 +69,7 @@ static u64 own_data(void)
 	return z->cache_bytes + z->stubs_bytes + image + z->heap_bytes + n_threads * THREAD_BYTES;
 }
 
-/* What is left of the share, if the kernel's limit has one in it. */
+/* The rest of the share, if the kernel's limit includes one. */
 static u64 rest_of(u32 resource, u64 taken)
 {
 	const struct share share = share_of(resource);
@@ -75,7 +78,7 @@ static u64 rest_of(u32 resource, u64 taken)
 	return l.now != INFINITE && l.now < share.within && share.bytes > taken ? share.bytes - taken : 0;
 }
 
-/* Takes so much address space at FILL_PLACE, of which the first `data` bytes count as data too. */
+/* Occupies so much address space at FILL_PLACE; the first `data` bytes also count as data. */
 static void fill(u64 bytes, u64 data)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -124,7 +127,7 @@ i64 tw_limits_prlimit(u32 pid, u32 resource, u64 set, u64 old)
 
 static const u32 shared[] = {RLIMIT_AS, RLIMIT_DATA};
 
-/* Makes a limit the program's own, or with the engine's share. The hard one may be what keeps it from being so; then the soft one alone. */
+/* Changes a limit to the program's own, or to one with the engine's share. If the hard limit cannot be changed, only the soft one is. */
 static void change(u32 resource, u64 convert(u64 limit, struct share share))
 {
 	const struct share share = share_of(resource);
@@ -132,7 +135,7 @@ static void change(u32 resource, u64 convert(u64 limit, struct share share))
 	if (!share.bytes || tw_sys4(__NR_prlimit64, 0, resource, NULL, &l) || l.now == INFINITE)
 		return;
 	to = (struct limit){convert(l.now, share), convert(l.most, share)};
-	/* Who may not raise a hard limit cannot take lowering one back. */
+	/* A process that may not raise a hard limit could not undo lowering it. */
 	const struct limit more = {l.now, l.most == INFINITE ? INFINITE : l.most + 1};
 	if (tw_sys4(__NR_prlimit64, 0, resource, &more, NULL))
 		to.most = l.most;

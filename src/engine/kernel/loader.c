@@ -15,7 +15,7 @@
 #define ERROR_NOEXEC (-8)
 #define PAGE_MASK    (~(u64)(TW_PAGE - 1))
 
-/* Mappings made here, for tw_load_tell. Paths are those of the program and of its interpreter, which stay. */
+/* Mappings made here, for tw_load_tell. Paths are the program's and its interpreter's, which stay valid. */
 static struct {
 	struct tw_map map;
 	const char *path;
@@ -87,7 +87,7 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 	if (p->p_filesz)
 		r = map_fixed(page, file_pages - page, prot, 0, f->fd, p->p_offset - skew);
 	if (!r && mem_end > file_end) {
-		if ((prot & PROT_WRITE) && p->p_filesz) /* to the end of the page, as the kernel does: ld.so's first malloc counts on it */
+		if ((prot & PROT_WRITE) && p->p_filesz) /* to the end of the page, as the kernel does: ld.so's first malloc relies on it */
 			memset((void *)file_end, 0, file_pages - file_end);
 		if (mem_end > zero)
 			r = map_fixed(zero, tw_page_up(mem_end) - zero, prot, MAP_ANONYMOUS, -1, 0);
@@ -103,14 +103,14 @@ static i64 map_segment(const struct elf *f, const Elf64_Phdr *p, const char *pat
 	return r;
 }
 
-/* Reserves the address space of the whole image: at `at`, or if that is 0 anywhere. Where it is, or an error. */
+/* Reserves the address space of the whole image, at `at`; 0: anywhere. Returns its address, or an error. */
 static i64 reserve(u64 at, u64 length)
 {
 	const int place = at ? MAP_FIXED_NOREPLACE : 0;
 	return tw_mmap(at, tw_page_up(length), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | place, -1, 0);
 }
 
-/* For an image that may be anywhere: in the arena, where its code runs best, or where large ones have room. */
+/* Places a relocatable image: in the arena, where its code runs best, or where large images have room. */
 static i64 choose(u64 length)
 {
 	u64 at = tw_memory_place(length);

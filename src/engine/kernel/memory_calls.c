@@ -17,7 +17,7 @@
 #include <linux/personality.h>
 #include <linux/shm.h>
 
-#define TASK_END 0x7ffffffff000ull /* of memory that a program can have, but where it asks for more (5-level page tables) */
+#define TASK_END 0x7ffffffff000ull /* end of memory that a program gets, unless it asks for more (5-level page tables) */
 
 static void tell_map(struct thread *t, u64 at, u64 length, int prot, int flags, int fd, u64 offset)
 {
@@ -43,14 +43,14 @@ static void tell_unmap(struct thread *t, u64 at, u64 length)
 	tw_buffer_event(t, TW_EVENT_UNMAP, &u, sizeof u, NULL, 0);
 }
 
-/* Memory that is no file's: the heap that brk gives, a segment of shared memory. */
+/* Tells memory that is not a file's: the heap (brk), a shared-memory segment. */
 static void tell_memory(struct thread *t, u64 at, u64 length, u32 prot, u32 flags, const char *name)
 {
 	struct tw_map m = {at, length, 0, prot, flags};
 	tw_buffer_event(t, TW_EVENT_MAP, &m, sizeof m, name, (u32)strlen(name) + 1);
 }
 
-/* Where ld.so wants a library: a private file mapping marked as one (MAP_DENYWRITE), or anything executable, without a place of its own. */
+/* Is it ld.so's mapping of a library? A private file mapping with MAP_DENYWRITE, or anything executable, without a fixed address. */
 static bool wants_arena(const u64 *a)
 {
 	int prot = (int)a[2], flags = (int)a[3];
@@ -59,10 +59,10 @@ static bool wants_arena(const u64 *a)
 	return (flags & MAP_DENYWRITE) || (prot & PROT_EXEC);
 }
 
-/* Has the application asked for the personality in which all that can be read can be executed, as GNU Common Lisp does? execve ends it. */
+/* Has the application requested the personality in which all readable memory is executable, as GNU Common Lisp does? execve ends it. */
 static bool read_implies_exec;
 
-/* The protection that the kernel gives memory for which the application asks this. */
+/* The protection that the kernel sets if the application asks for `prot`. */
 static int effective(u64 prot)
 {
 	return (int)prot | (read_implies_exec && (prot & PROT_READ) ? PROT_EXEC : 0);
@@ -158,7 +158,7 @@ i64 tw_sys_mprotect(struct thread *t, const u64 *a)
 	if (tw_memory_is_engine(a[0], a[1]))
 		return ENGINE_ENOMEM;
 	tw_lock(&tw_engine.lock);
-	if (a[2] & PROT_GROWSDOWN) /* goes down to where the kernel's mapping begins, for which watched pages are others */
+	if (a[2] & PROT_GROWSDOWN) /* reaches down to the start of the kernel's mapping, which watched pages would split */
 		tw_memory_unwatch_stack(a[0] + tw_page_up(a[1]));
 	i64 r = tw_pass_as_made(t);
 	if (!tw_failed(r) && (a[2] & PROT_GROWSDOWN))
@@ -181,7 +181,7 @@ i64 tw_sys_mremap(struct thread *t, const u64 *a)
 	u64 end;
 	tw_lock(&tw_engine.lock);
 	int prot = !tw_memory_executable(a[0], &end) ? 0 : PROT_READ | PROT_EXEC | (tw_memory_writable_code(a[0]) ? PROT_WRITE : 0);
-	/* A watched page is a mapping of its own to the kernel, which moves but one, and moves protections too. */
+	/* To the kernel, a watched page is a mapping of its own; mremap moves only one mapping, with its protection. */
 	if ((prot & PROT_WRITE) || tw_shared_any(a[0], a[0] + moved))
 		tw_memory_unwatch_range(a[0], moved);
 	i64 r = tw_pass_as_made(t);
@@ -196,7 +196,7 @@ i64 tw_sys_mremap(struct thread *t, const u64 *a)
 	return r;
 }
 
-/* As long as it is attached, it can be executed; its size is the segment's. */
+/* Told as executable as long as it is attached; its size is the segment's. */
 i64 tw_sys_shmat(struct thread *t, const u64 *a)
 {
 	struct shmid64_ds segment;
@@ -257,7 +257,10 @@ i64 tw_sys_brk(struct thread *t, const u64 *a)
 	return (i64)r;
 }
 
-/* Where code may be written that is seen by taking the right to write away (code/memory.h), it could not be given back: there the call is not there, as on older kernels. */
+/*
+ * Writes to code are detected by removing the right to write (code/memory.h), which a sealed mapping could never get
+ * back: for such memory the call does not exist, as on older kernels.
+ */
 i64 tw_sys_mseal(struct thread *t, const u64 *a)
 {
 	const u64 end = a[0] + tw_page_up(a[1]);
@@ -281,7 +284,7 @@ i64 tw_sys_munlockall(struct thread *t, const u64 *a)
 	return tw_pass(t, a);
 }
 
-/* Can what is in memory be something else behind it: what is in the file, or zeros? */
+/* May the contents change afterwards, to the file's or to zeros? */
 static bool drops(u64 advice)
 {
 	enum { DONTNEED_LOCKED = 24 };

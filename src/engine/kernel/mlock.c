@@ -9,7 +9,7 @@
 #define ERROR_EPERM  (-1)
 #define ERROR_ENOMEM (-12)
 
-static u64 future; /* MCL_FUTURE, and perhaps MCL_ONFAULT; 0: what is mapped later is not locked */
+static u64 future; /* MCL_FUTURE, possibly with MCL_ONFAULT; 0: later mappings are not locked */
 
 /* ---- mappings ---- */
 
@@ -58,7 +58,7 @@ static bool next_mapping(struct maps *m, u64 *start, u64 *length)
 	return c && (i64)*start >= 0; /* last comes what is the kernel's */
 }
 
-/* Calls fn for each of the program's mappings; the sum of what it returns. */
+/* Calls fn for each of the program's mappings; returns the sum of the results. */
 static u64 for_each(u64 (*fn)(u64 start, u64 length, u64 how), u64 how)
 {
 	struct maps m = {.fd = tw_sys(__NR_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)};
@@ -130,7 +130,7 @@ bool tw_mlock_mapped(u64 start, u64 length)
 {
 	if (!future)
 		return true;
-	/* first without pages, some of which it may be impossible to have */
+	/* first without populating, which may fail for some pages */
 	const i64 r = tw_sys(__NR_mlock2, start, length, MLOCK_ONFAULT);
 	if (!r && !(future & MCL_ONFAULT))
 		tw_sys(__NR_mlock2, start, length, 0);

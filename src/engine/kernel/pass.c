@@ -15,7 +15,7 @@ static i64 make(struct thread *t, const u64 *regs, bool is_32bit)
 	return is_32bit ? tw_app_int80(t, regs) : tw_app_syscall(t, regs);
 }
 
-/* Calls that are made often, wait for nothing and send nothing: no signal interrupts them. */
+/* Frequent calls that neither wait nor send anything: no signal interrupts them. */
 static bool is_quick(u64 nr)
 {
 	static const u16 quick[] = {__NR_mmap,      __NR_munmap, __NR_mprotect, __NR_mremap,          __NR_madvise,      __NR_rt_sigpending,
@@ -27,13 +27,13 @@ static bool is_quick(u64 nr)
 	return false;
 }
 
-/* They find nothing that is pending, and what they send to this very thread must not meet a mark. */
+/* They do not look at pending signals, and a signal sent to the calling thread must not meet a mark. */
 static bool is_sender(u64 nr)
 {
 	return nr == __NR_kill || nr == __NR_tkill || nr == __NR_tgkill || nr == __NR_rt_sigqueueinfo || nr == __NR_rt_tgsigqueueinfo;
 }
 
-/* What a call has read, where it was read to in one piece: made what it is if it is a signalfd's. */
+/* If the call has read a signalfd, into one piece: replaces marks in what it read. */
 static i64 take_read(struct thread *t, const u64 *regs, i64 bytes)
 {
 	u64 piece[2] = {regs[TW_RSI], (u64)bytes};
@@ -57,7 +57,7 @@ static i64 make_shut(struct thread *t, const u64 *regs, bool is_32bit, u64 quiet
 	return r;
 }
 
-/* Calls that go by time, or are there to wait. Made again they would wait longer. */
+/* Calls with a timeout, or whose purpose is to wait: repeated, they would wait longer. */
 static bool is_wait(u64 nr, const u64 *regs)
 {
 	static const u16 waits[] = {__NR_poll,          __NR_ppoll,        __NR_select,     __NR_pselect6,        __NR_epoll_wait,
@@ -71,8 +71,8 @@ static bool is_wait(u64 nr, const u64 *regs)
 }
 
 /*
- * A call that is to be made again had begun, and meanwhile a signal has come that has a handler: natively this one would have broken it off. Who waits for the program to be in
- * a call sees it in there until it runs again.
+ * A call that would be repeated had begun, and meanwhile a signal with a handler has come: natively this one would
+ * have interrupted the call. An observer that waits until the program is in a call sees it there until it runs again.
  */
 static bool is_interrupted(const struct thread *t, u64 nr, const u64 *regs)
 {
@@ -84,7 +84,10 @@ static bool is_interrupted(const struct thread *t, u64 nr, const u64 *regs)
 	return !(may_restart && a->flags & SA_RESTART);
 }
 
-/* Only waits are made shut before the process has been sent a synchronous signal: another call that the first of them interrupts is made again. */
+/*
+ * Until the process has been sent a synchronous signal, only waits are made shut; another call that the first such
+ * signal interrupts is repeated.
+ */
 static i64 make_once(struct thread *t, u64 nr, const u64 *regs, bool is_32bit)
 {
 	const u64 quiet = tw_pending_quiet(t);
@@ -95,8 +98,9 @@ static i64 make_once(struct thread *t, u64 nr, const u64 *regs, bool is_32bit)
 }
 
 /*
- * Where a signal that the program is not to notice has broken the call off, it is made again here and stands as begun all the while: what comes meanwhile finds the program in
- * it, as natively. Only for the dispatcher, where that is due, it is left.
+ * A call interrupted by a signal that the program must not notice is repeated here, and counts as begun all the
+ * while: a signal that comes meanwhile finds the program in it, as natively. It is left only if the dispatcher is
+ * due.
  */
 static i64 make_for(struct thread *t, u64 nr, const u64 *regs, bool is_32bit)
 {
@@ -113,11 +117,11 @@ i64 tw_pass_as_made(struct thread *t)
 	return make_for(t, t->kernel->call, t->regs, t->kernel->call32);
 }
 
-/* Of larger ones what is behind is left to chance: a call that comes upon a watched page there gives less. */
+/* For larger buffers, the rest is left to chance: a call that meets a watched page there returns less. */
 #define MOST_LET_GO (16ull << 20)
 #define MOST_PIECES 1024
 
-/* As the kernel has them: struct msghdr, and the one of recvmmsg(2). */
+/* As the kernel defines them: struct msghdr, and the struct of recvmmsg(2). */
 struct message {
 	u64 name, name_bytes, pieces, n_pieces, control, control_bytes, flags;
 };
@@ -153,8 +157,8 @@ static void let_go_message(u64 at)
 }
 
 /*
- * Pages of code that the call is about to fill are watched no more. The kernel would stop at the first that is: what is there of a stream would come in two halves, and a datagram would be
- * lost.
+ * Unwatches pages of code that the call is about to fill. The kernel would stop at the first watched page: data of a
+ * stream would arrive in two parts, and a datagram would be lost.
  */
 static void let_fill(const u64 *r)
 {
@@ -188,7 +192,7 @@ static void let_fill(const u64 *r)
 	}
 }
 
-/* While other threads have pages watched and let go, it is not known that one of these was not in the way. So many times it is tried. */
+/* While other threads watch and unwatch pages, one of these may have been in the way. The call is tried so often. */
 #define TRIES 1000
 
 i64 tw_pass(struct thread *t, const u64 *a)

@@ -4,7 +4,7 @@
 #include <asm/stat.h>
 #include <asm/unistd.h>
 
-/* Room for path and arguments in one event, beside its header and struct. */
+/* Room for path and arguments in one event, besides its header and struct. */
 #define PROGRAM_BYTES (TW_MAX_EVENT - 64)
 
 static char program_text[PROGRAM_BYTES]; /* used once, before the program runs */
@@ -81,7 +81,7 @@ static bool take_number(const char **s, u32 *n)
 	return any;
 }
 
-/* Takes slashes and components that are a dot out, but for one slash between others. */
+/* Removes superfluous slashes and "." components. */
 static void simplify(char *p)
 {
 	char *to = p;
@@ -94,7 +94,7 @@ static void simplify(char *p)
 	*to = 0;
 }
 
-/* Where a relative path begins: the directory open there, or the current one. False: that is not in /proc. */
+/* Where a relative path begins: the directory open as `dir`, or the current one. False: not in /proc. */
 static bool find_directory(i32 dir, char *path, u64 room)
 {
 	char link[32];
@@ -120,7 +120,7 @@ static u32 exe_owner(const char *p)
 	return tw_streq(p, "exe") ? pid : 0;
 }
 
-/* The slot of a recorded thread, of this process or, if pid is 0, of any; or NO_SLOT. */
+/* The slot of a recorded thread of this process, or if pid is 0 of any process; NO_SLOT: none. */
 static u32 find_slot(u32 pid, u32 tid)
 {
 	for (u32 i = 0; i < tw_channel_slots_used(tw_engine.control); i++) {

@@ -33,10 +33,10 @@ struct tracee {
 	struct tw_kernel_thread kernel;
 	struct tw_signal_thread signal;
 	struct shown real, shown;
-	u64 context; /* not 0: in the engine's handler of a signal that came in the cache, with this struct tw_ucontext, from which `real` is */
-	bool saved;   /* it is in the engine, on whose stack it is: its registers were saved when it left the cache */
+	u64 context;  /* not 0: in the engine's handler of a signal that came in the cache; the struct tw_ucontext that replaces `real` */
+	bool saved;   /* it is in the engine, on the engine's stack: its registers were saved when it left the cache */
 	bool in_call; /* ... by a system call */
-	bool at_call; /* it stands in a stop of its own making (traced.h), not in that of a signal which came at once */
+	bool at_call; /* it is in a stop that the engine made (traced.h), not in one of a signal delivered at once */
 };
 
 /* ---- its memory ---- */
@@ -53,7 +53,7 @@ static bool copy_to(u32 tid, u64 to, const void *from, u64 n)
 	return tw_sys6(__NR_process_vm_writev, tid, (u64)&here, 1, (u64)&there, 1, 0) == (i64)n;
 }
 
-/* Its struct thread. A thread that has just been made still has its parent's in %gs, and its own on its stack. */
+/* Finds its struct thread. A new thread still has its parent's in %gs, and its own on its stack. */
 static bool find_thread(struct tracee *p)
 {
 	u64 at;
@@ -72,7 +72,7 @@ static bool is_in_cache(u64 host)
 	return host >= ARENA_CACHE && host < ARENA_CACHE_END;
 }
 
-/* On the alternate signal stack: the context that the handler was called with, if that is of code in the cache and what is in there has not been saved yet; 0: none. */
+/* On the alternate signal stack: the context that the handler was called with, if it is in the cache and not saved yet; 0: none. */
 static u64 find_context(const struct tracee *p, struct tw_ucontext *c)
 {
 	const u64 up = p->real.rsp - p->at;
@@ -145,7 +145,7 @@ static bool is_own_stop(u32 tid)
 	return !tw_sys4(__NR_ptrace, PTRACE_GETSIGINFO, tid, 0, &info) && info.si_signo == SIGTRAP;
 }
 
-/* The thread `tid`, if it has stopped, this thread traces it, and the engine runs in it. */
+/* Looks at thread `tid`: true if it has stopped, this thread traces it, and the engine runs in it. */
 static bool look(u32 tid, struct tracee *p)
 {
 	struct exit x = {0};
@@ -200,7 +200,7 @@ static i64 set_running(struct tracee *p, struct shown *s)
 	return p->context ? set_context(p, &real) : tw_sys4(__NR_ptrace, PTRACE_SETREGS, p->tid, 0, &real);
 }
 
-/* The call it is in is not made again, and what it returns is not looked at. */
+/* Its current call is not repeated, and its result is ignored. */
 static i64 end_call(const struct tracee *p)
 {
 	struct shown real = p->real;
@@ -255,7 +255,7 @@ static void set_traced(const struct tracee *p, bool traced)
 	copy_to(p->tid, (u64)p->thread.signal + offsetof(struct tw_signal_thread, traced), &traced, sizeof traced);
 }
 
-/* Whether, from now on, it stops at system calls: the one that it waits in, too, which is made again. */
+/* Sets whether it stops at system calls from now on. This includes the call in which it waits, which is repeated. */
 static enum tw_ptrace go_on(const u64 *a)
 {
 	struct tracee p;
@@ -417,13 +417,13 @@ bool tw_ptrace_is_call(u32 tid)
 	return trace && (__atomic_load_n(trace, __ATOMIC_SEQ_CST) & both) == both;
 }
 
-/* A step that the engine makes, not one that the tracer has asked for. */
+/* A single step that the engine makes, not one requested by the tracer. */
 static bool is_engines_step(const struct tracee *p)
 {
 	return p->signal.code_step || p->signal.settling || p->signal.unaligned_step;
 }
 
-/* Made by the kernel, at an instruction: not sent, as what comes behind a system call is. */
+/* Raised by the kernel at an instruction, not sent: sent signals arrive behind a system call. */
 static bool is_machines(const struct tracee *p, const siginfo_t *info)
 {
 	return info->si_code > 0 && !p->signal.own_signal && p->real.rip != (u64)tw_syscall_end && p->real.rip != (u64)tw_int80_end;

@@ -20,10 +20,10 @@
 #define ERROR_ENOSYS     (-38)
 #define ERROR_EOPNOTSUPP (-95)
 #define MAX_ERRNO        4095u
-#define MOST_INSNS       32768u /* of all filters of a thread, as the kernel has it, with 4 more for each */
+#define MOST_INSNS       32768u /* of all filters of a thread, as in the kernel; each filter counts 4 more */
 #define KNOWN_FLAGS      (SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_LOG | SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
 
-/* Never changed once it is in use, and never freed: forks and threads share it. */
+/* Never changed once in use, and never freed: forks and threads share it. */
 struct tw_filter {
 	const struct tw_filter *before; /* installed before it */
 	u32 n;
@@ -61,7 +61,7 @@ static bool strict_allows(u64 nr)
 	return nr == __NR_read || nr == __NR_write || nr == __NR_exit || nr == __NR_rt_sigreturn;
 }
 
-/* Ends the thread, or with it the process if it is its only one. */
+/* Ends the thread; if it is the only one, the process. */
 static void kill_thread(struct thread *t, int signo)
 {
 	if (tw_engine.n_threads > 1 && !t->vforked)
@@ -167,7 +167,7 @@ static bool is_ancestor(const struct tw_filter *a, const struct tw_filter *of)
 	return of == a;
 }
 
-/* The first thread that has filters that t has not; 0: none. */
+/* The first thread with filters that t does not have; 0: none. */
 static u32 cannot_follow(const struct thread *t)
 {
 	for (const struct thread *other = NULL; (other = tw_thread_next(t, other));)
@@ -217,7 +217,7 @@ static i64 set_filter(struct thread *t, u64 flags, u64 args)
 	return install(t, flags, args);
 }
 
-/* Not under a filter: the program's, or one that recorder and program were started under, as in a container. */
+/* Refused under a filter: the program's, or one under which recorder and program were started, as in a container. */
 static i64 set_strict(struct thread *t)
 {
 	if (t->kernel->seccomp.filter || tw_sys(__NR_prctl, PR_GET_SECCOMP, 0, 0) == SECCOMP_MODE_FILTER)
@@ -273,7 +273,7 @@ i64 tw_seccomp_prctl(struct thread *t, u64 option, u64 mode, u64 args)
 
 /* ---- passing on ---- */
 
-/* The filter installed before `f`; before NULL: the newest. So all are come by, oldest first. */
+/* The filter installed right after `f`; NULL: the first one. So all are visited, oldest first. */
 static const struct tw_filter *next_newer(const struct tw_filter *newest, const struct tw_filter *f)
 {
 	const struct tw_filter *n = newest;

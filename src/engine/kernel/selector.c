@@ -19,7 +19,7 @@ static void decode_guarded(void *arg)
 	tw_decode_block(&block, t->pc, limit);
 }
 
-/* The base that a selector has brought: 0 for a null one, where the processor does not leave the base as it was. */
+/* The base that loading a selector has set: 0 for a null selector, unless the processor leaves the base unchanged. */
 static u64 read_base(int code)
 {
 	u64 base = 0;
@@ -51,11 +51,11 @@ static bool load_fs(struct thread *t, u16 selector)
 	return loaded;
 }
 
-/* What the instruction does; the rest of it is in struct insn. */
+/* What the instruction does that is not in struct insn. */
 struct load {
-	u8 opcode; /* 8E mov; behind 0F: A1 pop fs, A9 pop gs, B4 lfs, B5 lgs */
+	u8 opcode; /* 8E mov; after 0F: A1 pop fs, A9 pop gs, B4 lfs, B5 lgs */
 	u8 modrm, rex;
-	bool wide;   /* REX.W, where processors heed it: AMD's do not have offsets of 64 bits */
+	bool wide;   /* REX.W, on processors that honour it: AMD's have no 64-bit offsets */
 	bool narrow; /* prefix 66 */
 	u8 len;
 	bool reads; /* memory, from... */

@@ -35,7 +35,7 @@ static i64 now(void)
 	return ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* sigtimedwait by the kernel, as long as it gives what is not to be given. */
+/* Repeats sigtimedwait in the kernel while it returns signals that must not be returned. */
 static i64 wait_for(struct thread *t, const u64 *a)
 {
 	siginfo_t info;
@@ -59,15 +59,16 @@ i64 tw_sys_sigtimedwait(struct thread *t, const u64 *a)
 	return r == TW_PENDING_PASS ? wait_for(t, a) : r;
 }
 
-/* Nobody blocks this signal outside the wait: one that comes before it has begun came before the call. */
+/* The signal is not blocked outside the wait: if it came before the wait began, it came before the call. */
 static bool came_before(const struct thread *t)
 {
 	return !(t->signal->mask >> (t->signal->deferred.signo - 1) & 1);
 }
 
 /*
- * A call that waits under the mask at `set`, if there is one. A signal that ends it finds that mask in force. `with`: the arguments as they are with the mask that the kernel
- * is to have, at thread.signal.kernel_wait_mask, where that is another, since ignored signals are not to end the wait.
+ * A call that waits under the mask at `set`, if there is one. A signal that ends it finds that mask in force. `with`:
+ * the arguments with the kernel's mask, thread.signal.kernel_wait_mask, if that differs: ignored signals must not end
+ * the wait.
  */
 static i64 wait_under(struct thread *t, const u64 *a, u64 set, u64 size, const u64 *with)
 {
@@ -119,7 +120,7 @@ i64 tw_sys_pselect(struct thread *t, const u64 *a)
 	return a[5] && tw_copy(set, (void *)a[5], sizeof set) ? wait_under(t, a, set[0], set[1], with) : tw_pass(t, a);
 }
 
-/* Sent to one thread: the kernel does not say so when it comes. */
+/* Sent to one thread: the kernel does not tell this on delivery. */
 i64 tw_sys_tgsigqueueinfo(struct thread *t, const u64 *a)
 {
 	const int signo = (int)a[2];

@@ -16,7 +16,7 @@
 
 static u64 known[KNOWN_FDS / 64];
 
-/* The text of the file that was read last: one that is read piece by piece is one text. */
+/* The text of the file read last: a file read piece by piece must be one consistent text. */
 static tw_lock_t lock;
 static struct {
 	u64 fd;
@@ -26,7 +26,7 @@ static struct {
 
 /* ---- whose it is ---- */
 
-/* What the thread of this number, of this process or another, would show. False: it is not recorded. */
+/* What thread `tid`, of this or another process, would show. False: not recorded. */
 static bool find(u32 tid, struct tw_slot_signals *s)
 {
 	const struct thread *t = tw_thread_of(tid);
@@ -44,7 +44,7 @@ static bool find(u32 tid, struct tw_slot_signals *s)
 	return true;
 }
 
-/* Of the synchronous signals that the kernel has pending those that stand for one that the engine keeps. */
+/* Pending signals: the kernel's, without marks for signals that the engine keeps, and the engine's. */
 static u64 pending(u64 kernel, const struct tw_slot_signals *s)
 {
 	return (kernel & ~(TW_SYNC_SIGNALS & (s->pending | s->shared))) | s->pending;
@@ -62,7 +62,7 @@ static u64 ignored(u64 kernel, const struct tw_slot_signals *s)
 
 /* ---- the text ---- */
 
-/* What stands behind this label at the start of a line, or NULL. */
+/* What follows this label at the start of a line, or NULL. */
 static char *behind(char *text, const char *label)
 {
 	for (char *s = text; *s; s++)
@@ -109,7 +109,7 @@ static bool rewrite_status(char *text)
 	return true;
 }
 
-/* The field of this number, which is 3 or more: what stands before has parentheses, and may have anything in them. */
+/* Field n, which is 3 or more: the field before is in parentheses and may contain anything. */
 static char *field(char *text, u32 n)
 {
 	char *s = text + strlen(text);
@@ -122,7 +122,7 @@ static char *field(char *text, u32 n)
 	return *s ? s + 1 : NULL;
 }
 
-/* The four numbers are made anew, and what is behind them moves. */
+/* Replaces the four numbers; what follows them moves. */
 static bool rewrite_stat(char *text, u64 room)
 {
 	struct tw_slot_signals s;
@@ -198,7 +198,7 @@ void tw_status_forked(void)
 	last.fd = ~0ull;
 }
 
-/* Reads the whole file as it is now into last.text, and makes it the program's. */
+/* Reads the whole file as it is now into last.text, and changes it to the program's view. */
 static bool take(u64 fd)
 {
 	i64 n;

@@ -65,7 +65,10 @@ static i64 sys_seccomp(struct thread *t, const u64 *a)
 	return r == TW_SECCOMP_PASS ? tw_pass(t, a) : r;
 }
 
-/* From then on what is executable can never become writable, also where the engine has made it read-only for a while (code/memory.h): refused, as on older kernels, while there is such code. */
+/*
+ * After this call, executable memory could never become writable again, even where the engine has made it read-only
+ * for a while (code/memory.h). Refused while there is such code, as on older kernels.
+ */
 static bool forbids_writing(const u64 *a)
 {
 	if ((u32)a[0] != SET_MDWE || !a[1])
@@ -204,7 +207,7 @@ static void make_saved(struct thread *t)
 	const u64 pc = t->pc - TW_SYSCALL_BYTES, began = tw_recorder.whole->records ? tw_tsc() : 0;
 	if (began)
 		tw_buffer_hand_over(t, began);
-	t->signal->trapped_pc = t->pc; /* of interest only while TF is set: the next trap comes after the next instruction */
+	t->signal->trapped_pc = t->pc; /* relevant only while TF is set: the next trap comes after the next instruction */
 	if (allowed)
 		r = tw_syscall_do(t, nr, false, a);
 	if (r == TW_SYSCALL_ABORTED) {

@@ -4,7 +4,7 @@
 #include <asm/unistd.h>
 #include <trackway/event.h>
 
-/* Which arguments of a call are names of files: a bit for each. */
+/* Which arguments of a call are file names: one bit each. */
 static const u8 path_arguments[] = {
     [__NR_open] = 1,         [__NR_stat] = 1,       [__NR_lstat] = 1,      [__NR_access] = 1,   [__NR_execve] = 1,
     [__NR_truncate] = 1,     [__NR_chdir] = 1,      [__NR_rename] = 3,     [__NR_mkdir] = 1,    [__NR_rmdir] = 1,
@@ -18,7 +18,7 @@ static const u8 path_arguments[] = {
 };
 enum { PATH_SHOWN = 256 }; /* of one that is longer only the beginning is told */
 
-/* The names of files among the arguments, one after the other with a NUL behind each; returns how many bytes they are. */
+/* The file names among the arguments, each with a NUL; returns the number of bytes. */
 static u32 put_paths(char *to, u64 nr, const u64 *a)
 {
 	const u8 which = nr < sizeof path_arguments ? path_arguments[nr] : 0;
@@ -33,7 +33,7 @@ static u32 put_paths(char *to, u64 nr, const u64 *a)
 	return n;
 }
 
-/* What tells where the buffers of a call are, and which argument that is. */
+/* What describes the buffers of a call, and in which argument. */
 enum told_by { NOTHING, PIECES, MESSAGE, MESSAGES, LENGTH };
 static const struct {
 	u8 told_by, argument;
@@ -70,8 +70,8 @@ static void add_vector(struct pieces *p, u64 at, u64 n, u64 bytes)
 }
 
 /*
- * Data, the other's name and what comes besides; where a name is asked for (`receives`), how long it is, too. `bytes` of data; UINT64_MAX: as the message says, one of
- * sendmmsg and recvmmsg.
+ * Adds the data, the peer's name and ancillary data; for a receiving call (`receives`), also the length of the name.
+ * `bytes` of data; UINT64_MAX: as the message says, for sendmmsg and recvmmsg.
  */
 static void add_message(struct pieces *p, u64 at, u64 bytes, bool receives)
 {
@@ -98,7 +98,7 @@ static void add_length(struct pieces *p, u64 addr, u64 at)
 		add_piece(p, addr, bytes);
 }
 
-/* Memory that the kernel has read or filled, where memory tells which; returns how many bytes the list has. */
+/* Memory that the kernel has read or filled, if structures in memory describe it; returns the bytes of the list. */
 static u32 put_pieces(struct pieces *p, u64 nr, const u64 *a, i64 result)
 {
 	enum { MESSAGE_BYTES = 64 };

@@ -27,7 +27,7 @@ void tw_traced_replace(struct thread *t)
 	}
 }
 
-/* What it shows of the stop to threads that may not look into it: who waits for it gets another status. */
+/* Shows the stop to threads that cannot look into this one: a thread that waits for it gets another status. */
 static void tell(const struct thread *t, bool stops)
 {
 	if (t->record->slot == NO_SLOT)
@@ -39,7 +39,7 @@ static void tell(const struct thread *t, bool stops)
 		__atomic_fetch_and(trace, ~(u32)TW_TRACE_STOPPED, __ATOMIC_SEQ_CST);
 }
 
-/* Where nobody traces it any more the signal comes, and this was the last. */
+/* If nobody traces it any more, the signal is delivered, and this stop was the last. */
 static void stop(struct thread *t, enum tw_traced_stop kind)
 {
 	struct tw_traced *d = &t->kernel->traced;

@@ -6,7 +6,7 @@
 #include <asm/unistd.h>
 #include <linux/ptrace.h>
 
-/* A stop of `tid` that a recorded thread has made by itself, at a system call (traced.h): told from others where its tracer asked for that. */
+/* A stop that a recorded thread makes itself at a system call (traced.h) is marked as such if its tracer asked for that. */
 static void show_call_stop(u32 tid, i32 *status, i32 plain, i32 good)
 {
 	i32 s;
@@ -21,7 +21,7 @@ static void show_call_stop_info(siginfo_t *info)
 		show_call_stop((u32)i.si_pid, &info->si_status, SIGTRAP, SIGTRAP | 0x80);
 }
 
-/* A stop of `tid` that its tracer is not to see, which has been let go on: then `status` is what it was before. */
+/* Was this a stop of `tid` that its tracer must not see? Then continues the thread and restores `status`. */
 static bool hide_stop(u32 tid, i32 *status, i32 before)
 {
 	i32 s;
@@ -38,7 +38,7 @@ static bool hide_stop_info(const siginfo_t *info)
 	       tw_ptrace_hide((u32)i.si_pid, i.si_status);
 }
 
-/* The recording is told how the child ended, whether or not the application asks. */
+/* The recording is told how the child ended, even if the application does not ask. */
 i64 tw_sys_wait4(struct thread *t, const u64 *a)
 {
 	i32 own, before = 0;

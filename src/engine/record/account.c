@@ -2,11 +2,11 @@
 
 #define MILLION      1000000u
 #define PERIOD_SHIFT 40
-#define PART_NS      200000000u /* of a period: parts of short ones would be bursts that do not pay, but a program may not run for longer than */
-#define PARTS        10u        /* ... this part of the first */
-#define LEAST_NS     20000u    /* it does not pay to record for less */
-#define PAYS         16u       /* ... nor for a smaller part of what there is: the next period has it too */
-#define ENOUGH_NS    10000000u /* for so long it does */
+#define PART_NS      200000000u /* length of a period's parts; shorter ones would be bursts that do not pay */
+#define PARTS        10u        /* the first period has at least so many parts: a program may be short */
+#define LEAST_NS     20000u     /* it does not pay to record for less */
+#define PAYS         16u        /* ... nor for a smaller fraction of the allowance: the next period offers it again */
+#define ENOUGH_NS    10000000u  /* for so long it does */
 
 static struct tw_budget_control *control(void)
 {
@@ -53,7 +53,7 @@ void tw_account_add(_Atomic uint64_t *at, u64 n)
 	__atomic_fetch_add((u64 *)at, n, __ATOMIC_RELAXED);
 }
 
-/* Of B parts of the time without instrumentation, B / (1 + B) are of the time with it. */
+/* If B is the budget relative to uninstrumented time, its share of instrumented time is B / (1 + B). */
 static u64 share_of(u64 cpu)
 {
 	const u64 budget = control()->budget;
@@ -61,9 +61,11 @@ static u64 share_of(u64 cpu)
 }
 
 /*
- * What may be drawn in the period that begins: a share of the CPU time that was used since the last one began. It is never next to nothing, or a program that has slept would not be
- * recorded when it wakes. In the first there is a part of it, and more as time goes by (grow); or all, where something is learned: most of what is new comes as programs start.
- * `left`: of the last period, in which the program may have waited for a processor, or slept. It stays, but no period has more than the share of a whole one.
+ * The allowance of the period that begins: a share of the CPU time used since the last one began. It is never close
+ * to zero, or a program that has slept would not be recorded when it wakes. In the first period there is a part of
+ * it, which grows with time (grow); or all of it in learning mode, since most new code comes at the start of
+ * programs. `left`: what is left of the last period, in which the program may have waited for a processor or slept.
+ * It is kept, but no period has more than the share of a whole one.
  */
 static u64 new_allowance(struct tw_account a, bool first, u64 left)
 {
@@ -82,7 +84,7 @@ static u32 bucket_of(u64 ns)
 	return k;
 }
 
-/* A period of an account is over, in which so much more was charged than there was. */
+/* A period of an account is over; this much more was charged than its allowance. */
 static void note_overshoot(u64 period, u64 over)
 {
 	struct tw_budget_control *c = control();
@@ -98,7 +100,7 @@ static void note_overshoot(u64 period, u64 over)
 	}
 }
 
-/* The account is that of this period from now on. What was overdrawn in the last is drawn already. */
+/* Moves the account to this period. What was overdrawn in the last counts as drawn. */
 static void turn_over(struct tw_account a, u64 word, u64 period)
 {
 	const u64 allowance = __atomic_load_n(a.allowance, __ATOMIC_RELAXED), drawn = word & TW_BUDGET_DRAWN;
@@ -107,13 +109,13 @@ static void turn_over(struct tw_account a, u64 word, u64 period)
 	if (!__atomic_compare_exchange_n(a.word, &word, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
 	__atomic_store_n(a.granted, 0, __ATOMIC_RELAXED);
-	/* The first period may have begun before the program did: what ran in it does not tell what will run in the second. */
+	/* The first period may have begun before the program did: what ran in it does not predict the second. */
 	__atomic_store_n(a.allowance, new_allowance(a, !word || (learns() && period == 2), left), __ATOMIC_RELAXED);
 	if (word)
 		note_overshoot((word >> PERIOD_SHIFT) - 1, over);
 }
 
-/* Numbers of periods in accounts are from 1, and have 24 bits. */
+/* Period numbers in accounts start at 1 and have 24 bits. */
 static i32 periods_behind(u64 word, u64 period)
 {
 	return (i32)((u32)(period + 1) << 8) / 256 - (i32)((u32)(word >> PERIOD_SHIFT) << 8) / 256;
@@ -124,7 +126,7 @@ static bool is_of(u64 word, u64 period)
 	return !periods_behind(word, period);
 }
 
-/* In the first period of all there is a share of what has been used up to now; or all at once, where something is learned. */
+/* In the very first period, the allowance is a share of what has been used so far; in learning mode all of it is there at once. */
 static bool grows(u64 period)
 {
 	return !period && control()->is_share && !learns();
@@ -158,7 +160,7 @@ void tw_account_look(struct tw_account a, u64 period)
 		tw_account_owe(a, __atomic_exchange_n(a.owed, 0, __ATOMIC_RELAXED));
 }
 
-/* Of what may be drawn in a period: for less it does not pay to record, or to wait. */
+/* The least to draw from an allowance: for less it does not pay to record, or to wait. */
 static u64 least_drawn(u64 allowance)
 {
 	return larger(smaller(allowance / PAYS, ENOUGH_NS), LEAST_NS);
@@ -169,7 +171,7 @@ static u64 part_ns(u64 period)
 	return period ? PART_NS : smaller(control()->period / PARTS, PART_NS);
 }
 
-/* Of what there is for a period, the share of the first so many ns. */
+/* The share of the allowance for the first `ns` of a period. */
 static u64 share_until(u64 allowance, u64 ns)
 {
 	return smaller(allowance, allowance / 1024 * (ns * 1024 / control()->period));
@@ -181,7 +183,10 @@ static u64 passed_ns(u64 period, u64 now)
 	return now - smaller(begins, now); /* another may have come to a period that begins only now */
 }
 
-/* What may be drawn up to now: the share of the part of the period that has gone by, and of the next one. What there is for the first grows by itself. */
+/*
+ * What may be drawn so far: the share of the part of the period that has passed, and of the next part. The first
+ * period's allowance grows by itself.
+ */
 static u64 available(u64 allowance, u64 period, u64 now)
 {
 	return period && !learns() ? share_until(allowance, passed_ns(period, now) + PART_NS) : allowance;
@@ -217,7 +222,7 @@ u64 tw_account_draw(struct tw_account a, u64 *period, u32 part, u64 now)
 	}
 }
 
-/* Of what was drawn in that period so much has been used: the rest is given back, what was used beyond is drawn too. */
+/* `used` of what was drawn in that period has been used: the rest is given back; what exceeds it is drawn too. */
 void tw_account_settle(struct tw_account a, u64 period, u64 drawn, u64 used)
 {
 	u64 word = __atomic_load_n(a.word, __ATOMIC_RELAXED);

@@ -38,7 +38,7 @@ void tw_ask_open(struct thread *t)
 		__atomic_store_n((u32 *)&tw_slot_of(t)->ask, TW_ASK_OPEN, __ATOMIC_RELEASE);
 }
 
-/* Takes the signal if it is blocked; if not, the handler does. One that is another's is sent again. */
+/* Takes the signal if it is blocked; otherwise the handler does. A signal that is not the engine's is sent again. */
 static void wait_for_signal(struct thread *t)
 {
 	const u64 trap = 1ull << (SIGTRAP - 1);

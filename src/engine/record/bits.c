@@ -3,7 +3,7 @@
 #include "engine/record/pen.h"
 #include "engine/record/walk.h"
 
-/* Most that a walk that starts, or is given a target, writes. */
+/* Most bytes that a walk writes when it starts or gets a target. */
 #define ENTER_BYTES 16
 
 void tw_bits_left(struct thread *t, u64 pc, bool outside)
@@ -30,13 +30,13 @@ void tw_bits_enter(struct thread *t, const struct tw_recorded *f)
 	tw_walk_begin(t, f->tag);
 }
 
-/* Is there a bit or a target for the way f is left by? */
+/* Does leaving f write a bit or a target? */
 static bool has_item(const struct tw_recorded *f)
 {
 	return f->ticks || f->end == TW_END_COND || f->end == TW_END_RETURN || f->end == TW_END_IJUMP || f->end == TW_END_ICALL;
 }
 
-/* The walk stands before f, of which only a part has run. */
+/* The walk ends before f, of which only a part has run. */
 static void stop_within(struct thread *t, const struct tw_recorded *f, const struct state_entry *s)
 {
 	const bool in_rep = s->flags & STATE_IN_REP;

@@ -8,7 +8,7 @@ static void emit_mov_gs64_imm(struct emit *e, u32 slot, u32 imm)
 	emit_32(e, imm);
 }
 
-/* The group is complete, in thread.bits: it goes to its place, and the next one's place is here. rcx is free, rax is made so. */
+/* The group in thread.bits is complete: stores it at its place; the next group's place is here. rcx is free; rax is saved here. */
 static void emit_switch(struct emit *e, u32 flags)
 {
 	emit_mov_gs_reg(e, T_SLOT_S2, TW_RAX);
@@ -37,7 +37,7 @@ u8 tw_bit_emit(struct emit *e, u8 insn, bool bit, u32 flags)
 	emit_8(e, bit);
 	emit_mov_gs_reg(e, T_BITS, TW_RCX);
 	emit_state(e, BITS_TOLD, flags | STATE_SPILL);
-	emit_bytes(e, "\x65\x8b\x0c\x25", 4); /* mov ecx, gs:[upper half of the bits]: not 0 when the group is complete */
+	emit_bytes(e, "\x65\x8b\x0c\x25", 4); /* mov ecx, gs:[upper half of the bits]: not 0 if the group is complete */
 	emit_32(e, T_BITS + 4);
 	emit_bytes(e, "\xe3", 1); /* jrcxz over what follows */
 	u8 *over = e->at;

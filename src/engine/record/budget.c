@@ -9,10 +9,10 @@
 #include "engine/x86_64/glue.h"
 #include <linux/time.h>
 
-#define CROSSING_NS 4000u   /* what going over and back takes that the thread's own clock does not see */
-#define REPEAT_NS   100000u /* after which the timer comes again if it found the thread in the engine */
+#define CROSSING_NS 4000u   /* cost of a switch to recording and back that the thread's own clock does not see */
+#define REPEAT_NS   100000u /* after which the timer comes again if it interrupted the engine */
 #define CATCH_UP_NS 2000000u
-/* ... or such a part of the period: each time that it goes over the program's code and the engine's are out of the caches. */
+/* ... or this fraction of the period: after each switch, the program's code and the engine's have left the caches. */
 #define CATCH_UPS    128u
 #define LONGEST      4u     /* times what was drawn, for which it records */
 #define MOST_TOLD_NS 20000u /* to tell one fact; what took longer was another's turn */
@@ -34,14 +34,14 @@ static u64 smaller(u64 a, u64 b)
 
 /* ---- charging ---- */
 
-/* What the recorder takes of the program's processors for what the thread has written since it last looked, in ns (channel/displaced.h). */
+/* CPU time, in ns, that the recorder takes from the program for what the thread has written since the last look (channel/displaced.h). */
 static u64 displaced_by(const struct thread *t)
 {
 	const u64 per_1024 = __atomic_load_n((const u64 *)&control()->displaced_per_1024, __ATOMIC_RELAXED);
 	return (tw_price_written(t) - t->record->budget.bytes) * per_1024 / 1024;
 }
 
-/* Charges the thread for what it did up to now, if it recorded, and begins anew. */
+/* Charges the thread for what it has done so far, if it recorded, and starts a new count. */
 static void charge(struct thread *t, u64 period)
 {
 	struct tw_budget_thread *b = &t->record->budget;
@@ -74,13 +74,13 @@ static void charge(struct thread *t, u64 period)
 
 /* ---- the mode ---- */
 
-/* So many empty buffers make it worth while to record again, for a thread that had none. */
+/* A thread that ran out of buffers resumes recording when this many are empty. */
 static u32 enough_room(void)
 {
 	return (u32)larger(1, (tw_sizes()->buffers - 1) * 3 / 4);
 }
 
-/* Is there room to record into? One that has run bare for lack of it does so until there is more. */
+/* Is there room to record into? A thread that had to stop for lack of room waits until there is more. */
 static bool has_room(const struct thread *t)
 {
 	return tw_charge_empty_buffers(t) >= (t->record->budget.waits ? enough_room() : 1);
@@ -106,7 +106,10 @@ bool tw_budget_at_translation(void)
 	return control()->switches == TW_SWITCH_TRACE_CONDITIONAL;
 }
 
-/* What fragments that record count until they are left, for the time that the thread has. Bare ones look whether the timer has come. */
+/*
+ * Sets the count after which recording fragments leave, according to the thread's time. Bare fragments check whether
+ * the timer has fired.
+ */
 static void plan_count(struct thread *t, u64 after)
 {
 	const u64 per_1024 = tw_price_per_1024(t);
@@ -135,8 +138,8 @@ static u64 until_next(const struct tw_budget_thread *b, u64 now)
 }
 
 /*
- * How long it records for what it has drawn. Where recording has cost a part only of the time that it took, longer; but half of what was left in the account is still there, and so is what
- * this one costs more than expected.
+ * How long to record for the amount drawn: longer if recording has cost only a part of its duration. But half of what
+ * was left stays in the account, in reserve for a cost above the expected one.
  */
 static u64 recording_time(const struct tw_budget_thread *b)
 {
@@ -161,7 +164,10 @@ static bool wants_some(const struct tw_budget_thread *b)
 	return b->wants || control()->seeks != TW_SEEKS_NEW;
 }
 
-/* Where much is known, a thread records what follows on something new; else in the first period nothing, and later for half of what there is. */
+/*
+ * In learning mode, a thread records what follows on something new. Otherwise it draws nothing in the first period,
+ * and later half of what there is.
+ */
 static u64 draw_for(struct thread *t, u64 now)
 {
 	struct tw_budget_thread *b = &t->record->budget;
@@ -171,7 +177,7 @@ static u64 draw_for(struct thread *t, u64 now)
 	return n;
 }
 
-/* The thread is charged for what it did up to now, and its account is that of the period that it is. Returns the time. */
+/* Charges the thread for what it has done so far, and moves its account to the current period. Returns the time. */
 static u64 come_to_now(struct thread *t)
 {
 	const u64 now = tw_cycles_clock(CLOCK_MONOTONIC), period = (now - control()->begun) / control()->period;
@@ -234,7 +240,7 @@ static bool look(struct thread *t)
 	return crosses;
 }
 
-/* Have its fragments counted so far, or has the timer come, or has the engine taken what the thread had? */
+/* Have its fragments counted to the end, has the timer fired, or has the engine used up what the thread had? */
 static bool has_counted(const struct thread *t)
 {
 	const struct tw_budget_thread *b = &t->record->budget;
@@ -265,7 +271,7 @@ static void stop_timers(struct thread *t)
 	tw_timer_end(&t->record->budget.wake, t->tid);
 }
 
-/* Each time after twice as long: where it takes longer to set the timer than until it comes, it would come in the handler again and again. */
+/* Doubles each time: if setting the timer takes longer than its interval, it would fire in the handler forever. */
 static u64 next_repeat(struct tw_budget_thread *b)
 {
 	const u64 now = b->repeat;

@@ -16,7 +16,7 @@
 #include <linux/time.h>
 #include <linux/time_types.h>
 
-/* What stands in a buffer for so many cycles is old: a tenth of a second or so. Beyond so many slots there is a crowd. */
+/* Data that has been in a buffer for so many cycles (about a tenth of a second) is old. More slots than MANY_SLOTS are a crowd. */
 #define OLD_CYCLES (1ull << 28)
 #define MANY_SLOTS 512u
 
@@ -99,7 +99,7 @@ void tw_buffer_close(struct thread *t)
 	tw_slot_ring();
 }
 
-/* Waits until the collector has given the buffer back; false when it is gone. */
+/* Waits until the collector has given the buffer back; false if the collector is gone. */
 static bool wait_empty(struct thread *t, struct tw_slot *s, u32 b)
 {
 	const struct __kernel_timespec pause = {0, 100000000};
@@ -130,7 +130,7 @@ u64 tw_buffer_await(struct thread *t, u32 n, u64 most_ns)
 	return now - began;
 }
 
-/* From here on the thread writes over one buffer of its slot again and again, and nobody reads it. */
+/* From here on, the thread overwrites one buffer of its slot again and again, and nobody reads it. */
 static void stop_recording(struct thread *t)
 {
 	t->record->recording = false;
@@ -158,8 +158,9 @@ void tw_buffer_take_spare(struct thread *t)
 }
 
 /*
- * Who has filled a buffer will fill the next one: its pages come in one call, not with a fault for each. (On kernels that do not know this they come as before.) For reading, since of pages that
- * are there already (channel/drain.c) the kernel maps many at a time then, and shared ones so that they can be written, too.
+ * A thread that has filled a buffer will fill the next one: one call brings in its pages, instead of a fault for
+ * each. (Kernels without this call fault as before.) MADV_POPULATE_READ, since the kernel then maps many pages that
+ * exist already (channel/drain.c) at a time; shared pages become writable too.
  */
 static void make_ready(u8 *buffer)
 {

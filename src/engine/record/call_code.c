@@ -10,7 +10,7 @@ static bool is_reference(const struct memop *m)
 	return !tw_op_is_update(&m->op);
 }
 
-/* The first instruction of what has one record with this one: in the tagged form each block has its own. */
+/* The first instruction of this one's record: in the tagged form, each block has a record of its own. */
 static u32 first_of_record(const struct tw_recorded *f, u32 insn)
 {
 	return tw_tags_used() ? tw_piece_of(f, insn)->first_insn : 0;
@@ -46,7 +46,7 @@ static struct call_site *emit_call(struct emit *e, struct tw_recorded *f, u8 wha
 	return s;
 }
 
-/* Entries of the log one execution of the block can make, at most. */
+/* Most entries of the log that one execution of the block can make. */
 static u32 log_bound(const struct block *b)
 {
 	u32 n = 0;
@@ -67,7 +67,7 @@ void tw_call_entry(struct emit *e, const struct block *b, struct tw_recorded *f,
 	s->pc = pc;
 }
 
-/* References of instruction i: a contiguous part of its memops, SETs come last. */
+/* References of instruction i: a contiguous part of its memops; SETs come last. */
 static u16 count_references(const struct block *b, unsigned i)
 {
 	u16 n = 0;

@@ -10,11 +10,11 @@
 #define NAME_BITS   9
 #define MAX_NAMES   320u
 #define MAX_FOUND   512u /* functions of one file */
-#define PLACE_BITS  18   /* room for places: 4 MB, of which only what is used is memory */
+#define PLACE_BITS  18   /* room for places: 4 MB, of which only the used pages take memory */
 #define MAX_PLACES  (1u << 17)
 #define RETURN_HERE UINT32_MAX
 #define GONE        (UINT32_MAX - 1)
-#define EXPECTED    (UINT32_MAX - 2) /* behind a call that another process has made: RETURN_HERE from this one's first on */
+#define EXPECTED    (UINT32_MAX - 2) /* behind a call made by another process: becomes RETURN_HERE with this process's first call */
 #define MAX_RETURNS 4096u            /* that are handed on with a snapshot */
 
 _Static_assert(TW_NCALLED + 64 < MAX_NAMES && MAX_NAMES < 1u << NAME_BITS, "the table of names has room");
@@ -62,7 +62,7 @@ static u32 hash_name(const char *name, u32 bytes)
 	return tw_hash(h, NAME_BITS);
 }
 
-/* The slot of a name, or the free one where it belongs. */
+/* The slot of a name, or the free one for it. */
 static u16 *find_name(const char *name, u32 bytes)
 {
 	u32 i = hash_name(name, bytes);
@@ -74,7 +74,7 @@ static u16 *find_name(const char *name, u32 bytes)
 	return &c.by_name[i];
 }
 
-/* Each name has its number; of two that are the same the first one is found. */
+/* Gives each name its number. If two are equal, the first is found. */
 static void add_name(const char *name, u32 bytes)
 {
 	if (c.n_names == MAX_NAMES)
@@ -125,7 +125,7 @@ static struct place *find_place(u64 pc)
 	return &c.places[i];
 }
 
-/* A function may begin where a call returned to. False: there is no room. */
+/* A function may begin where a call returned to. False: no room. */
 static bool add_place(u64 pc, u32 function)
 {
 	struct place *p = find_place(pc);
@@ -142,7 +142,7 @@ static const struct place *place_at(u64 pc)
 	return p && p->pc && p->function != GONE ? p : NULL;
 }
 
-/* A call returns there, or is expected to. False: it is no place, or was one before. */
+/* A call returns there, or is expected to. False: it was a place already, or there is no room. */
 static bool add_return(u64 pc, u32 how)
 {
 	struct place *p = find_place(pc);
@@ -177,7 +177,7 @@ static void add_function(u64 pc, u32 number)
 	c.last = pc > c.last ? pc : c.last;
 }
 
-/* Its number and 1; 0: it is not looked for. A version may stand behind it. */
+/* Its number plus 1; 0: not looked for. The name may end with a version (@). */
 static u32 number_of(const char *name, u32 bytes)
 {
 	for (u32 i = 0; i < bytes; i++)
@@ -233,7 +233,7 @@ static u32 copy_depends(u64 *to, u64 at)
 	                                                                                          : 0;
 }
 
-/* The list that the function is given, if it is one of those that have one: so many bytes. */
+/* Copies the list that the function receives as an argument, if it has one. Returns its bytes. */
 static u32 put_list(u64 *to, const struct tw_called *e)
 {
 	struct {

@@ -6,7 +6,7 @@
 #include "engine/record/tally.h"
 #include "engine/x86_64/operand.h"
 
-/* The same where nothing but addresses is wanted, from the registers where they stand. */
+/* The same if only addresses are wanted, computed from the registers where they are. */
 static void log_plain(struct thread *t, const struct call_site *s)
 {
 	for (u16 k = 0; k < s->n_ops; k++) {
@@ -30,8 +30,8 @@ static void write_number(struct thread *t, const struct tw_recorded *f)
 }
 
 /*
- * A fragment begins; its tag is just stored at the buffer pointer. Everything it can write must fit in this buffer, REFS event included: else the tag
- * is taken back and stored again at the start of the next.
+ * A fragment begins; its tag has just been stored at the buffer pointer. All that it can write must fit into this
+ * buffer, with its REFS event: if not, the tag is removed and stored again at the start of the next buffer.
  */
 static void begin(struct thread *t, const struct call_site *s)
 {
@@ -80,7 +80,10 @@ static void perform(struct thread *t, const struct call_site *s)
 		log_all(t, s);
 }
 
-/* The state map has what it has for this place when the fragment is complete: it is looked up by the first call. Two threads find the same. */
+/*
+ * The state map for this place exists when the fragment is complete, so the first call looks it up. If two threads
+ * do, they find the same.
+ */
 static void find_places(struct thread *t, struct call_site *s)
 {
 	s->buf = tw_state_places(&s->f->map, t->cc_ret, true, &s->places);

@@ -13,7 +13,7 @@ u64 tw_cycles_clock(i32 which)
 	return (u64)now.tv_sec * 1000 * MILLION + (u64)now.tv_nsec;
 }
 
-/* ns for 2^20 cycles, as measured since this process first looked; until that is known, of a counter faster than any. */
+/* ns per 2^20 cycles, measured since this process's first look; until then, the value of a counter faster than any real one. */
 static struct {
 	u64 tsc, ns, scale;
 } since = {.scale = 1u << 18};

@@ -72,7 +72,7 @@ static void fill_descriptor(struct tw_descriptor *d, const struct tw_recorded *f
 	}
 }
 
-/* Tallied: the group gets entries in windows, if each execution of it counts the same, and there are some left. */
+/* Tallied: gives the group entries in windows, if all its executions count the same and entries are left. */
 static void draw_entries(u64 offset, u32 bytes)
 {
 	struct tw_descriptor_table *table = tw_recorder.table;
@@ -93,7 +93,7 @@ static void draw_entries(u64 offset, u32 bytes)
 	}
 }
 
-/* Writes the n paths' descriptors at `offset` of the table, numbered from 0. */
+/* Writes the descriptors of the n paths at `offset` of the table, numbered from 0. */
 static void fill_group(u64 offset, const struct tw_recorded *f, const struct block *b, const struct plan *p, const struct path *path, u32 n)
 {
 	for (u32 k = 0; k < n; k++) {
@@ -102,7 +102,7 @@ static void fill_group(u64 offset, const struct tw_recorded *f, const struct blo
 	}
 }
 
-/* The group of n descriptors at `offset` gets numbers, and in the forms that have one a tag, and is published. False: there are no more numbers. */
+/* Gives the group of n descriptors at `offset` its numbers, and a tag in forms that have tags, and publishes it. False: no numbers left. */
 static bool publish_group(u64 offset, u32 bytes, u32 n)
 {
 	struct tw_descriptor *d = tw_table_descriptor(tw_recorder.table, offset);
@@ -120,7 +120,7 @@ static bool publish_group(u64 offset, u32 bytes, u32 n)
 }
 
 /*
- * Describes the n paths, unless there is an equal group already. Returns the first descriptor of the one or the other; NULL: there is no room. Under
+ * Describes the n paths, unless an equal group exists. Returns the first descriptor of either; NULL: no room. Under
  * the descriptor lock.
  */
 static const struct tw_descriptor *describe(const struct tw_recorded *f, const struct block *b, const struct plan *p,
@@ -144,7 +144,7 @@ void tw_describe_tagged(struct tw_recorded *f, u32 last_tag)
 	f->head = f->any_upper ? TW_ZERO_BYTES : 2;
 }
 
-/* What must be in force where f is entered, and is where it is left; how long its record's head is. */
+/* Sets the upper halves that must be in force at f's entry and are in force at its exit, and the length of its record's head. */
 static void set_upper(struct tw_recorded *f)
 {
 	switch (tw_form_now()) {
@@ -225,7 +225,7 @@ static bool has_loop(const struct tw_descriptor *d, u32 bytes)
 	return loops;
 }
 
-/* The way through a superblock that is described by a group is what the first descriptor is of. */
+/* The blocks of the group's first descriptor are the superblock's path. */
 static u32 copy_blocks(const struct tw_descriptor *d, u64 *blocks)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);

@@ -10,7 +10,7 @@
 
 enum outcome { DONE, TAKEN }; /* or TW_RESTART */
 
-/* What is to be done, and the word that stands in the lock meanwhile. */
+/* The work, and the value of the lock while it is held. */
 struct job {
 	void (*section)(void *arg);
 	void *arg;
@@ -21,7 +21,7 @@ struct job {
 
 /* ---- restartable sequences ---- */
 
-/* A fork has its parent's: the kernel says that it knows them. */
+/* A fork inherits its parent's registration; the kernel then says that it has one (EBUSY). */
 static void prepare(struct thread *t)
 {
 	if (t->record->restart_of == t->tid)
@@ -65,7 +65,7 @@ static bool is_killed(const struct tw_control *c, u64 holder)
 	return !c->namespaces && tw_sys(__NR_kill, pid_of(c, holder), 0, 0) == -ESRCH;
 }
 
-/* The letter by which /proc says how the thread is: behind its name, which may hold anything. 0: it says nothing. */
+/* The letter for the thread's state in /proc; it stands behind the name, which may contain anything. 0: none. */
 static char state_of(u32 pid, u32 tid)
 {
 	char path[64], text[128];
@@ -80,7 +80,7 @@ static char state_of(u32 pid, u32 tid)
 	return n > 2 && n + 1 < (i64)sizeof text ? text[n + 1] : 0;
 }
 
-/* Is it stopped, by a signal or by a tracer, in what it will begin anew? */
+/* Is it stopped, by a signal or a tracer, in a sequence that it will restart? */
 static bool is_stopped(const struct tw_control *c, u64 holder)
 {
 	if (!(holder & TW_HOLDS_RESTARTABLE) || c->namespaces)
@@ -97,7 +97,7 @@ static bool exchange(u64 *lock, u64 from, u64 to)
 	return __atomic_compare_exchange_n(lock, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* The last store: what comes behind it only begins it anew, and then finds done what it did. */
+/* The last store completes it: a restart after it only finds the work done. */
 static int do_locked(void *arg)
 {
 	struct job *job = arg;

@@ -12,7 +12,7 @@ static struct tw_table_state *state_of(u32 table)
 	return &tw_engine.control->table[table - 1];
 }
 
-/* Takes a free table, which the slot names before. 0: there is none. */
+/* Takes a free table, after naming it in the slot. 0: none. */
 static u32 take_free(struct tw_slot *s)
 {
 	for (u32 table = 1; table <= tw_sizes()->tables; table++) {
@@ -26,7 +26,7 @@ static u32 take_free(struct tw_slot *s)
 	return 0;
 }
 
-/* Puts it behind the rest of the channel, where there is place for it. */
+/* Maps it behind the rest of the channel, where there is room for it. */
 static bool map(u32 table)
 {
 	mapped = tw_sizes()->table_at_once;
@@ -47,7 +47,7 @@ static u64 end_now(void)
 	return used ? used : sizeof *table;
 }
 
-/* Where a group of so many bytes ends that is appended now. */
+/* Where a group of so many bytes would end if appended now. */
 static u64 end_with(u32 bytes)
 {
 	return tw_table_place(end_now(), bytes) + bytes;
@@ -71,7 +71,10 @@ bool tw_table_map(u32 bytes)
 	return true;
 }
 
-/* Tables of programs that have ended come free as soon as the collector gets round to it; but where files are limited there may be too few. */
+/*
+ * Tables of ended programs become free as soon as the collector gets to them. But if the number of files is limited,
+ * there may be too few.
+ */
 static bool take(struct tw_slot *s)
 {
 	enum { PAUSE = 5000, PATIENCE = 10000000 }; /* us */
@@ -99,7 +102,7 @@ static bool is_ours(const struct tw_table_state *state)
 	return (__atomic_load_n((const u32 *)&state->program, __ATOMIC_SEQ_CST) & ~TW_TABLE_STAYS) == tw_program_serial();
 }
 
-/* The slot names the table: nobody gives it up from now on, unless that has happened already. */
+/* The slot names the table: from now on, nobody gives it up, unless that has happened already. */
 static bool wait_until_ours(void)
 {
 	struct tw_table_state *state = state_of(tw_recorder.table_number);
@@ -144,7 +147,7 @@ void tw_table_clear_rest(u64 end)
 	memset((u8 *)tw_recorder.table + used, 0, end - used);
 }
 
-/* Descriptors from `offset` to `end` follow: is that where so much of a huge page is used that the rest will be? */
+/* Descriptors from `offset` to `end` follow: is so much of a huge page used now that the rest will be too? */
 static void use_huge_page(u64 offset, u64 end)
 {
 	const u64 from = (end & -TW_HUGE_PAGE) + TW_HUGE_FROM;
@@ -173,7 +176,7 @@ static bool claim(struct tw_store_entry *e, u32 claimant, u32 upper)
 	return true;
 }
 
-/* One more upper half for the entry; where it is looked for depends on what program it is. */
+/* Claims one more upper half for the entry. Where the search starts depends on the program. */
 static bool claim_any(struct tw_store_entry *e, u32 claimant)
 {
 	enum { TRIES = 32 };
@@ -185,7 +188,7 @@ static bool claim_any(struct tw_store_entry *e, u32 claimant)
 	return false;
 }
 
-/* n of those that the program has claimed. 0: it has none left. */
+/* Takes n of the numbers that the program has claimed. 0: none left. */
 static u32 claimed_numbers(u32 n)
 {
 	const u32 claimant = tw_recorder.table->claimant;
@@ -265,16 +268,17 @@ static u32 take_to_stay(void)
 }
 
 /*
- * Of a kept table that is copied by and by: its descriptors, which are no process's, become this one's where they pass. The collector so only reads the table: to write to shared memory that
- * it comes to for the first time takes seven times as long on some virtual machines.
+ * For a kept table that is copied piece by piece: its descriptors, which belong to no process, are changed to this
+ * process as they pass. So the collector only reads the table: writing to shared memory for the first time takes
+ * seven times as long on some virtual machines.
  */
 struct passing {
-	u64 at, next; /* of the table: what `bytes` begins with, and the next descriptor, or none behind that makes sense */
+	u64 at, next; /* offsets in the table: of the start of `bytes`, and of the next descriptor (none that is valid: past the end) */
 	u8 bytes[32 << 10];
 };
 static struct passing passing;
 
-/* Gives descriptors of the n bytes to this process. Returns how many of the bytes are done with: the head of the next descriptor may be cut. */
+/* Assigns descriptors in the n bytes to this process. Returns how many bytes are finished: the next descriptor's head may be cut off. */
 static u64 give_descriptors(struct passing *p, u64 n)
 {
 	const u64 end = p->at + n;
@@ -310,7 +314,10 @@ static bool copy_kept(int from, u64 at, u64 bytes, int to)
 	return true;
 }
 
-/* So many bytes of the channel's file are about to be written. Of a small program's that is not a whole huge page, and the collector reads it faster than one is made. */
+/*
+ * So many bytes of the channel's file are about to be written. A small program does not fill a huge page, and the
+ * collector reads its data faster than a huge page is made.
+ */
 static void make_huge(int fd, u64 start, u64 bytes)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

@@ -6,7 +6,7 @@
 #define PROBES 16u
 #define SPREAD 256u /* places over which what begins at one address is spread */
 
-/* What number, tag and process make different is taken out while two groups are compared. */
+/* For the comparison of two groups, fields that always differ are removed: number, tag and process. */
 static u64 hash_group(u64 offset, u32 bytes)
 {
 	u64 h = tw_program_serial();
@@ -49,21 +49,21 @@ static struct tw_known *entry(u64 n)
 	return &table[n % tw_sizes()->known_entries];
 }
 
-/* Is this a group of the program's that was published? Who noted one may have been killed, or have had to begin anew, before he published it. */
+/* Was this group published by this program? A thread that noted one may have been killed or restarted before it published it. */
 static bool is_published(const struct tw_known *e)
 {
 	return e->program == tw_program_serial() && e->offset + e->bytes <= tw_recorder.table->used;
 }
 
-/* Where the places begin that are near for what begins at pc. */
+/* The first of the places near to each other for code that begins at pc. */
 static u64 first_near(u64 pc)
 {
 	return pc >> 2;
 }
 
 /*
- * Where to look, the n-th time: first near where others stand that are close in the program, so that a small program uses few of the table's pages; then, if
- * there is no place left, anywhere, since what a server's forks make of its hottest code is more than has room there.
+ * Where to look the n-th time: first near the entries of neighbouring code, so that a small program uses few pages of
+ * the table; if all are taken, anywhere, since the hottest code of a server's many forks exceeds the room there.
  */
 static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
 {
@@ -71,7 +71,7 @@ static struct tw_known *place_of(u64 pc, u64 hash, u32 n)
 	return entry((n < PROBES ? near : far) + n % PROBES);
 }
 
-/* Where pages are dear: one was noted here, as so many pages of the table are likely to be used before long. */
+/* If pages are expensive: an entry was noted here; when so many of its pages are used, the rest of the huge page will probably be too. */
 static void use_huge_page(const struct tw_known *e)
 {
 	enum { PARTS = 16, MANY = TW_HUGE_FROM / TW_PAGE };
@@ -99,7 +99,7 @@ const struct tw_descriptor *tw_known_find(u64 offset, u32 bytes)
 	return NULL;
 }
 
-/* Does the group begin with the same two blocks, and know the same registers? */
+/* Does the group begin with the same two blocks, with the same registers known? */
 static bool begins_like(const struct tw_descriptor *d, const u64 *pc, u32 context)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);

@@ -118,7 +118,7 @@ void tw_log_rep_end(struct thread *t, const u64 *regs, const struct tw_op *op)
 	u64 step = t->flags & 0x400 ? -(u64)op->size : op->size;
 	u64 first = t->record->rep.first + tw_segment_base(t, op->seg);
 	t->record->rep.op = NULL;
-	if (n > TW_LOG_LISTED) { /* two entries a run: the first reference, then the number of iterations and the step */
+	if (n > TW_LOG_LISTED) { /* two entries per run: the first reference, then the number of iterations and the step */
 		put(t, first, op->size, op->type, op->insn, TW_LOGGED_RUN);
 		put(t, n, (u32)step, op->type, op->insn, TW_LOGGED_RUN);
 		if (op->flags & TW_OPF_SECOND) {
@@ -157,7 +157,7 @@ void tw_log_reference(struct thread *t, const u64 *regs, const struct memop *m)
 void tw_log_take_back(struct thread *t, u32 insn)
 {
 	if (t->record->log_open && t->record->rep.op &&
-	    t->record->rep.op->insn < insn) /* it has run, and what came before its call is what stops the record */
+	    t->record->rep.op->insn < insn) /* it has run, but the record stops before the call that would log its end */
 		tw_log_rep_end(t, t->regs, t->record->rep.op);
 	t->record->rep.op = NULL;
 	while (t->record->log_open && t->record->n_log && t->record->log[t->record->n_log - 1].insn >= insn)
@@ -187,7 +187,7 @@ void tw_log_flush(struct thread *t)
 	tw_buffer_event(t, TW_EVENT_REFS, &r, sizeof r, t->record->log, t->record->n_log * (u32)sizeof *t->record->log);
 }
 
-/* Memory for the thread, for as long as the process runs; NULL, and the recording has failed: there is none. */
+/* Memory for the thread, for the process's lifetime. NULL: none; the recording has failed. */
 static void *own_memory(u64 bytes)
 {
 	const i64 at = tw_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -4,7 +4,7 @@
 #include "engine/record/log.h"
 #include "engine/record/pen.h"
 
-/* Writes the jump to the slack over a record's tag. The last two bytes of the data leave no room for it: then the guard lends two. */
+/* Writes the jump to the slack over a record's tag. If only two bytes of data are left, the guard page lends two. */
 static void put_slack_jump(struct thread *t, u64 at, u64 to)
 {
 	const bool lent = at + 4 > (u64)t->record->buffer + TW_BUFFER_BYTES;
@@ -19,7 +19,7 @@ static void put_slack_jump(struct thread *t, u64 at, u64 to)
 	t->record->slack_jump = at;
 }
 
-/* Values that the instruction just executed was to have stored after it. `values`: where those of the record are; none is written from `end` on. */
+/* Stores values that the instruction just executed should have stored after it. `values`: the record's; none is written from `end` on. */
 static void put_after(const struct thread *t, u64 values, u64 end, const struct tw_recorded *f, u32 insns)
 {
 	for (u16 k = 0; k < f->n_after; k++) {

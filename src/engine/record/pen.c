@@ -25,7 +25,7 @@ void tw_pen_event(struct thread *t, u16 type, const void *a, u32 na, const void 
 {
 	const u32 unit = tw_bits_recorded() ? 4 : 2; /* what lengths are a multiple of */
 	struct tw_event_header h = {TW_TAG_EVENT, type, (na + nb + unit - 1) & ~(unit - 1)};
-	/* The tag last: a reader that finds it finds the whole event. In the tagged form an escape stands before it. */
+	/* The tag last: a reader that finds it finds the whole event. In the tagged form, an escape precedes it. */
 	t->bufptr += tw_form_of(tw_recorder.whole->format) == TW_FORM_TAGGED ? 2 : 0;
 	u64 at = t->bufptr;
 	t->bufptr += 2;

@@ -18,7 +18,7 @@ u64 tw_price_written(const struct thread *t)
 	return t->record->budget.past + smaller(pen->bufptr - (u64)pen->buffer, TW_BUFFER_BYTES);
 }
 
-/* In how many ns bare code would have done what was recorded; 0: the points have not come often enough to tell. */
+/* Estimated ns that bare code would have needed for what was recorded; 0: the points have not come often enough. */
 static u64 bare_time(const struct tw_budget_thread *b)
 {
 	const struct tw_pace *bare = &b->bare_pace, *record = &b->record_pace;
@@ -32,7 +32,10 @@ static u64 bare_time(const struct tw_budget_thread *b)
 	return n ? sum / n : 0;
 }
 
-/* The points have changed, and code that has them is made anew. What these have told stays: a point that comes often is counted for some ms only, which by itself is no more than a guess. */
+/*
+ * The points have changed, and code with points is made again. Earlier measurements are kept: a frequent point is
+ * counted for a few ms only, too short for more than a guess.
+ */
 static void begin_pace(struct thread *t)
 {
 	struct tw_budget_thread *b = &t->record->budget;
@@ -54,7 +57,7 @@ static void forget(struct tw_pace *p)
 		p->n[k] -= p->n[k] / 16;
 }
 
-/* What a byte of records costs, as far as it shows by now. */
+/* Updates the cost of a byte of records from what is known so far. */
 static void weigh(struct tw_budget_thread *b)
 {
 	const u64 bare = bare_time(b), kib = (b->bytes_before + b->record_pace.bytes) / 1024;
@@ -79,7 +82,7 @@ void tw_price_note(struct thread *t, u64 ns)
 	weigh(b);
 }
 
-/* ns for 1024 bytes of records, while nothing tells: what was found on one machine, with gzip. */
+/* ns for 1024 bytes of records until measured: found on one machine, with gzip. */
 static u64 first_guess(void)
 {
 	switch (tw_recorder.whole->format) {

@@ -9,7 +9,10 @@
 #include "engine/record/spare.h"
 #include "engine/record/tally.h"
 
-/* The thread has begun to write to its slot. What it tells goes there from now on; records, which it counts itself, to a buffer of its own. */
+/*
+ * The thread has begun to write to its slot. Events go there from now on; records, which the thread counts itself, go
+ * to a buffer of its own.
+ */
 static void begin_tally(struct thread *t)
 {
 	tw_pen_turn(t);
@@ -28,7 +31,7 @@ static void end_tally(struct thread *t)
 	t->record->tallied = t->record->telling = false;
 }
 
-/* Those that a thread writes to that is recorded. False: they cannot be had. */
+/* Gets the buffers of a recorded thread. False: it cannot. */
 static bool get_buffers(struct thread *t)
 {
 	t->record->usable = 0;
@@ -47,7 +50,7 @@ static bool get_buffers(struct thread *t)
 	return true;
 }
 
-/* The thread is not recorded. What it counts nobody reads; where it cannot count, it runs code that does not. */
+/* The thread is not recorded. Nobody reads its counts; if it cannot count, it runs code that does not. */
 static void be_spare(struct thread *t)
 {
 	tw_buffer_take_spare(t);

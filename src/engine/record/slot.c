@@ -4,7 +4,7 @@
 #include <asm/unistd.h>
 #include <linux/futex.h>
 
-/* Reserves the slot if it is free. Its pid and tid are there before the state says so, and nobody writes them but who has the claim. */
+/* Reserves the slot if it is free. pid and tid are written before the state says so, and only the owner of the claim writes them. */
 static bool try_reserve(u32 i, u32 pid, u32 tid)
 {
 	struct tw_slot *s = &tw_engine.control->slot[i];
@@ -35,7 +35,7 @@ static u32 reserve_slot(u32 pid, u32 tid)
 	return NO_SLOT;
 }
 
-/* Is there a slot that comes free as soon as the collector gets round to it? */
+/* Will a slot become free as soon as the collector gets to it? */
 static bool is_any_ended(void)
 {
 	for (u32 i = 0; i < tw_channel_slots_used(tw_engine.control); i++) {
@@ -46,7 +46,7 @@ static bool is_any_ended(void)
 	return false;
 }
 
-/* Reserves a slot, waiting for one if need be: threads can come and go faster than the collector takes what they leave. */
+/* Reserves a slot; waits for one if necessary: threads can come and go faster than the collector takes their data. */
 static u32 wait_for_slot(u32 pid, u32 tid)
 {
 	for (;;) {
@@ -82,7 +82,7 @@ void tw_slot_promised_to(struct thread *t, u32 pid, u32 tid)
 	if (!is_reserved(i))
 		return;
 	struct tw_slot *s = &tw_engine.control->slot[i];
-	if (s->pid != t->pid || s->tid != t->tid) /* the child has had it, and by now it is reserved for somebody else */
+	if (s->pid != t->pid || s->tid != t->tid) /* the child has had the slot, and by now it is reserved for another thread */
 		return;
 	if (!pid) {
 		STORE_RELEASE(&s->state, TW_SLOT_FREE);
@@ -93,8 +93,8 @@ void tw_slot_promised_to(struct thread *t, u32 pid, u32 tid)
 }
 
 /*
- * The slot reserved for this thread by its parent, or by this process before it executed this program; else a fresh one, or none. By pid and tid it could not be found: where there are
- * namespaces several may go by one.
+ * Takes the slot reserved for this thread by its parent, or by this process before it executed this program; else a
+ * fresh one, or none. It could not be found by pid and tid: with namespaces, several threads may have the same.
  */
 static bool find_promised(struct thread *t)
 {
@@ -111,7 +111,7 @@ void tw_slot_leave(struct thread *t)
 	t->record->slot = NO_SLOT;
 }
 
-/* The table that goes with the thread's slot; without it the slot is given back. */
+/* Gets the table that belongs to the thread's slot; without a table the slot is given back. */
 static bool enter_table(struct thread *t)
 {
 	if (tw_table_enter(tw_slot_of(t)))
@@ -141,7 +141,7 @@ void tw_slot_set_up(struct thread *t, u32 parent_pid)
 	struct tw_slot *s = tw_slot_of(t);
 	s->pid = t->pid;
 	s->tid = t->tid;
-	if (parent_pid) /* the first process of a namespace does not see who made it; what it executes goes on with what it knew */
+	if (parent_pid) /* The first process of a namespace does not see its parent; after an exec, the known parent stays. */
 		s->parent_pid = parent_pid;
 	s->serial = __atomic_fetch_add((u32 *)&c->next_thread, 1, __ATOMIC_RELAXED);
 	t->record->mark = tw_slot_mark(s->serial);
@@ -149,7 +149,7 @@ void tw_slot_set_up(struct thread *t, u32 parent_pid)
 	if (t->pid == t->tid)
 		memcpy(c->program[t->record->slot], tw_engine.program_path, strlen(tw_engine.program_path) + 1);
 	STORE_RELEASE(&s->state, TW_SLOT_ACTIVE);
-	if (tw_recorder.start.loaded) /* the collector takes what is in the base while the program runs */
+	if (tw_recorder.start.loaded) /* the collector copies the base while the program runs */
 		tw_slot_ring();
 	tw_recorder.start.loaded = false;
 }

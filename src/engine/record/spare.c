@@ -6,7 +6,7 @@
 #include <linux/mman.h>
 
 #define MOST_SPARES 128u
-#define MARKS       4u /* pages, every second of which is another mapping than those beside it */
+#define MARKS       4u /* pages, every second of which is a mapping of its own */
 
 static u8 first[TW_BUFFER_STRIDE] __attribute__((aligned(TW_PAGE), section(".bss.guarded")));
 static u8 *spare[MOST_SPARES];
@@ -29,8 +29,8 @@ void tw_spare_lend_mappings(bool lend)
 }
 
 /*
- * Buffer number k of those outside the image. NULL: there is no memory. Where one is mapped already it is replaced. Shared memory: so it
- * counts against no limit on the program's data, and a fork does not copy it.
+ * Maps buffer k of those outside the image, replacing one that is there. NULL: no memory. Shared memory does not
+ * count against limits on the program's data, and a fork does not copy it.
  */
 static u8 *map_buffer(u32 k)
 {
@@ -51,7 +51,7 @@ u8 *tw_spare_buffer(const struct thread *t)
 	u8 *there = __atomic_load_n(&spare[k], __ATOMIC_ACQUIRE);
 	if (there || !__atomic_compare_exchange_n(&spare[k], &there, first, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return there;
-	there = map_buffer(k); /* meanwhile others have the first: they must not come to one that has no guards yet */
+	there = map_buffer(k); /* meanwhile, others use the first: they must not get one that has no guards yet */
 	__atomic_store_n(&spare[k], there, __ATOMIC_RELEASE);
 	return there ? there : first;
 }

@@ -1,10 +1,10 @@
 #include "engine/record/stack.h"
 #include "engine/record/buffer.h"
 
-#define PART 4096u /* bytes in an event: a page, so that what can be read is read */
+#define PART 4096u /* bytes in an event: a page, so that all readable pages are read */
 #define MOST 32768u
 
-/* Up to the end of the page that it begins in, so that each further part is one page. */
+/* The first part ends with the page in which it begins, so that each further part is one page. */
 static u32 part_at(u64 at)
 {
 	return PART - (u32)(at % PART);

@@ -7,7 +7,10 @@
 
 static const u8 rdtsc[] = {0x0f, 0x31};
 
-/* Where the event begins, from the buffer pointer: in the tagged form a 0 stands before it (channel/expand.h), as does where nothing is written yet. */
+/*
+ * Where the event begins, relative to the buffer pointer. In the tagged form a 0 precedes it (channel/expand.h), the
+ * same value as where nothing has been written yet.
+ */
 static i32 event_at(void)
 {
 	return tw_tags_used() ? 2 : 0;
@@ -24,7 +27,7 @@ bool tw_stamp_wanted(const struct insn *i)
 	return i->order && tw_instr()->records && (tw_engine.control->flags & TW_FLAG_ORDER);
 }
 
-/* Reads the counter into the payload, through rax and rdx. Each store is of 8 bytes; what the second writes too much is written over. */
+/* Reads the counter into the payload through rax and rdx. Each store has 8 bytes; the excess of the second is overwritten later. */
 static void emit_time(struct emit *e, u8 insn, bool after, u32 flags)
 {
 	const i32 at = event_at() + PAYLOAD(tsc);

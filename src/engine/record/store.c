@@ -13,7 +13,7 @@ static u8 tag_bytes(u32 tag)
 	return tag & 0xffff ? 2 : TW_ZERO_BYTES;
 }
 
-/* A tag: its lower half; where that is 0, which would be an escape, the escape of such tags. */
+/* Stores a tag's lower half. 0 would be an escape: such tags have an escape of their own. */
 static void emit_tag(struct emit *e, i32 at, u32 tag)
 {
 	if (tag & 0xffff) {
@@ -65,7 +65,7 @@ void tw_emit_number(struct emit *e)
 		emit_mov_mem16_imm(e, e->buf, 0, (u16)number);
 }
 
-/* The address of an operand, or the quadword 520 bytes on (the XCOMP_BV field of an xsave area), through a scratch register. */
+/* Loads the address of an operand, or of the quadword 520 bytes on (XCOMP_BV of an xsave area), through a scratch register. */
 static void store_computed(struct emit *e, const struct block *b, const struct store *s)
 {
 	struct tw_op ea = b->op[s->op].op;
@@ -93,7 +93,7 @@ void tw_emit_statuses(struct emit *e, const struct statuses *s)
 			emit_status(e, r, s->updated >> r & 1 ? TW_UPDATED : TW_RECORDED);
 }
 
-/* The register's value, if it has been written since it was last recorded. Flags stay: jrcxz is the test. */
+/* Stores the register's value if it has been written since it was last recorded. The test is jrcxz, which leaves the flags alone. */
 static void store_tested(struct emit *e, const struct store *s)
 {
 	u32 flags = e->now.flags;

@@ -13,7 +13,7 @@ struct image {
 	u64 bytes;
 };
 
-/* What is looked for: one function, or those that have a number; and what was found so far: addresses. */
+/* A search: for one function, or for those that have a number; and the addresses found so far. */
 struct search {
 	const char *function; /* NULL: number_of */
 	u32 (*number_of)(const char *name, u32 bytes);
@@ -39,7 +39,7 @@ static void close_image(const struct image *m)
 	tw_sys(__NR_munmap, m->at, m->bytes, 0);
 }
 
-/* n items of this size at this offset, or NULL where the file does not hold them. */
+/* n items of this size at this offset, or NULL if they are not in the file. */
 static const void *part(const struct image *m, u64 offset, u64 n, u64 size)
 {
 	bool fits = offset <= m->bytes && n <= (m->bytes - offset) / size;
@@ -60,7 +60,7 @@ static bool is_name(const char *name, u32 bytes, const char *function)
 	return bytes >= n && !memcmp(name, function, n) && (bytes == n || name[n] == '@');
 }
 
-/* The number of the function at `at` in the table of names; 0: it is not looked for. */
+/* The number of the function at `at` of the table of names; 0: not looked for. */
 static u32 wanted(const struct search *s, const char *names, u64 bytes, u64 at)
 {
 	u32 n = 0;
@@ -112,7 +112,7 @@ static bool is_build_id(const Elf64_Nhdr *n)
 	return n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(n + 1, "GNU", 4);
 }
 
-/* The note with the build id in a segment of notes, or NULL. */
+/* The build-id note of a note segment, or NULL. */
 static const Elf64_Nhdr *find_build_id(const struct image *m, const Elf64_Phdr *ph)
 {
 	u64 at = ph->p_offset, end = ph->p_offset + ph->p_filesz;
@@ -153,7 +153,7 @@ static void search_debug_file(const struct image *m, struct search *s)
 
 /* ---- */
 
-/* Makes the addresses found offsets in the file; those that no segment holds go. */
+/* Turns found addresses into file offsets; drops those in no segment. */
 static u32 to_offsets(const struct image *m, struct tw_symbol *found, u32 n)
 {
 	const Elf64_Ehdr *eh = header(m);

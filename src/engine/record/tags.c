@@ -2,13 +2,13 @@
 
 #define PROBES 64u
 
-/* Lower than this no upper half can be told from what else follows an escape. */
+/* A lower upper half could not be distinguished from other words that follow an escape. */
 #define LOWEST_ADDRESS  ((u64)TW_ESCAPE_FIRST << 16)
 #define HIGHEST_ADDRESS 0x7fffffffu
 
 /*
- * Takes the address for the program. False: it is taken, or perhaps: two addresses with the same 64-bit hash count as one, and a table that is full where
- * this one belongs counts as taken. Both only cost an alias.
+ * Claims the address for the program. False: it is taken, or may be: two addresses with the same 64-bit hash count as
+ * one, and a full neighbourhood in the table counts as taken. Either costs only an alias.
  */
 static bool claim(u32 program, u64 pc)
 {

@@ -10,7 +10,7 @@ static u64 *window(const struct thread *t)
 	return (u64 *)((u8 *)t + T_WINDOW);
 }
 
-/* What mremap makes of a shared mapping that it is told has no length: the same memory once more. It wants a few mappings to be left for that. */
+/* mremap of a shared mapping with length 0 maps the same memory once more. It requires that a few mappings are left. */
 static bool map_again(const struct thread *t, const u64 *slots)
 {
 	const u64 bytes = tw_tally_bytes(tw_sizes());
@@ -59,7 +59,7 @@ static void tally(struct thread *t, const struct tw_recorded *f, u8 path, u64 st
 		tw_buffer_tell(t, f, NULL, (const void *)start, tw_path_bytes(f, path));
 }
 
-/* So does that of the loop's last turn, behind the one that says how many there were before. */
+/* `start`: the record of the loop's last iteration. Before it stands the record with the number of iterations before that. */
 static void tally_turns(struct thread *t, const struct tw_recorded *f, u64 start)
 {
 	const u8 *record = (const u8 *)start - LOOP_RECORD_BYTES;

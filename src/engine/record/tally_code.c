@@ -1,4 +1,4 @@
-/* What counts a record in the window of the thread, emitted into the fragment (tally.h). */
+/* Code, emitted into the fragment, that counts a record in the thread's window (tally.h). */
 #include "engine/record/tally_code.h"
 #include "engine/record/tally.h"
 #include "engine/record/instrumentor.h"
@@ -24,7 +24,7 @@ static u32 entry_at(u32 entry)
 	return T_WINDOW + entry * (u32)sizeof(u64);
 }
 
-/* Entry of the window += reg, or 1, by way of `sum`. */
+/* Adds reg, or 1, to an entry of the window, by way of `sum`. */
 static void emit_add(struct emit *e, u8 sum, u32 entry, u8 reg)
 {
 	const u32 at = entry_at(entry);
@@ -36,7 +36,7 @@ static void emit_add(struct emit *e, u8 sum, u32 entry, u8 reg)
 	emit_mov_gs_reg(e, at, sum);
 }
 
-/* The same with a borrowed register, at instruction `insn`; from then on the path has passed what `passed` says. */
+/* The same with a borrowed register, at instruction `insn`; from then on the path has passed `passed`. */
 static void emit_count(struct emit *e, u8 insn, u32 flags, u32 entry, u8 reg, u32 passed)
 {
 	const u8 borrowed = tw_tally_borrow(e, flags);
@@ -47,7 +47,7 @@ static void emit_count(struct emit *e, u8 insn, u32 flags, u32 entry, u8 reg, u3
 	emit_state(e, insn, flags);
 }
 
-/* The register that the instruction defines, with which in a slot it can run. */
+/* The register that the instruction defines, if the instruction can run while that register's value is in a slot. */
 static u8 defined(const struct emit *e, const struct insn *i)
 {
 	const u8 reg = i->kind == INSN_PLAIN && !i->uses_gs && (!i->disp_at || i->lea_reg != TW_NOREG) ? tw_decode_defines(i) : TW_NOREG;

@@ -28,7 +28,7 @@ static struct tw_told_place place_of(u64 pc)
 	return (struct tw_told_place){0, 0};
 }
 
-/* Is the key not there? Enters it, if it is to be told now. */
+/* Is the key absent? Enters it if it is to be told now. */
 static bool is_new(struct tw_told_place at, u64 key, bool now)
 {
 	u64 *table = (u64 *)((u8 *)tw_engine.channel + tw_sizes()->claims_at);

@@ -8,7 +8,7 @@ void tw_walk_put(struct thread *t, u32 v)
 	tw_pen_append(t, &v, sizeof v);
 }
 
-/* The group as it is stored: without the upper one of the two ones at its top. */
+/* The group as stored: without the upper of the two 1 bits at its top. */
 static u32 stored(u64 bits)
 {
 	u64 top = 2;

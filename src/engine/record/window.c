@@ -22,7 +22,7 @@ static struct {
 	u32 taken;   /* of control.window.due: these have been followed */
 	u32 changes; /* of the mode */
 	struct places places[2];
-	const struct instrumentor *bare, *closed; /* ... of closed mode, which is the bare one unless instructions are counted */
+	const struct instrumentor *bare, *closed; /* ... of closed mode: the bare one, unless instructions are counted */
 } w;
 
 static struct tw_window_control *control(void)
@@ -77,7 +77,7 @@ static bool ends_in_so(const char *name)
 	return n > 3 && tw_streq(name + n - 3, ".so");
 }
 
-/* Is the file the module that is asked for, by its path or its name, which may leave out what follows ".so", and ".so" itself? */
+/* Is the file the requested module, by path or by name? The name may omit what follows ".so", and ".so" itself. */
 static bool is_module(const char *path, const char *module)
 {
 	const char *name = tw_base_name(path);
@@ -135,7 +135,7 @@ static void change(struct thread *t, bool open)
 		__atomic_fetch_add((u32 *)&control()->opened, 1, __ATOMIC_RELAXED);
 }
 
-/* Draws a share of the instructions that may still be executed, and returns whether there were any. What was drawn before has been executed. */
+/* Draws a share of the instructions that may still be executed; returns whether any are left. What was drawn before has been executed. */
 static bool draw(struct thread *t)
 {
 	u64 limit = where(START)->value;

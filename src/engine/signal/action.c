@@ -11,14 +11,17 @@
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
 #endif
-/* Others are taken out of an action: by that programs see which the kernel knows. */
+/* Other flags are removed from an action: programs thus find out which flags the kernel knows. */
 #define KNOWN_FLAGS                                                                                                                        \
 	(SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND | SA_RESTORER | SA_EXPOSE_TAGBITS)
 
 /* Those that are the kernel's business. */
 #define KEPT_FLAGS (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT)
 
-/* The application's dispositions, shared by its threads; a child that shares memory but not them (vfork, posix_spawn) has a copy. */
+/*
+ * The application's dispositions, shared by its threads. A child that shares memory but not dispositions (vfork,
+ * posix_spawn) has a copy.
+ */
 static struct tw_actions process_actions;
 static tw_lock_t actions_lock;
 
@@ -29,10 +32,10 @@ static u64 engine_handler; /* for all signals that have one of the engine's */
 	(TW_SYNC_SIGNALS | 1ull << (SIGQUIT - 1) | 1ull << (SIGABRT - 1) | 1ull << (SIGXCPU - 1) | 1ull << (SIGXFSZ - 1) |                 \
 	 1ull << (SIGSYS - 1))
 
-/* Those by which servers and the like are asked to end, and those that end programs whose reader or time is gone: where each was is to be told. */
+/* Signals that ask servers to end, or that end programs whose reader or time is gone: the place of each thread is to be told. */
 #define END_SIGNALS (1ull << (SIGTERM - 1) | 1ull << (SIGINT - 1) | 1ull << (SIGHUP - 1) | 1ull << (SIGPIPE - 1) | 1ull << (SIGALRM - 1))
 
-/* Is the engine to have something to do before a process dies of it by default? */
+/* Must the engine act before the default action of this signal kills the process? */
 static bool is_prepared(int signo)
 {
 	return (CORE_SIGNALS | END_SIGNALS) >> (signo - 1) & 1;
@@ -43,7 +46,10 @@ bool tw_action_has_handler(const struct ksigaction *a)
 	return a->handler != (u64)SIG_DFL && a->handler != (u64)SIG_IGN;
 }
 
-/* A fault may come in the handler of another, of the same signal too. SIGTRAP is what timers send (record/timer.h), and no trap comes in its handler. */
+/*
+ * A fault may occur in the handler of another fault, even of the same signal. SIGTRAP is sent by timers
+ * (record/timer.h), and its handler has no traps.
+ */
 static void install(int signo, u64 flags)
 {
 	u64 nodefer = tw_signal_is_sync(signo) && signo != SIGTRAP ? SA_NODEFER : 0;
@@ -51,7 +57,7 @@ static void install(int signo, u64 flags)
 	tw_sys4(__NR_rt_sigaction, signo, &a, NULL, 8);
 }
 
-/* For a synchronous signal: is one that is sent dropped? And may one break off a system call? */
+/* For a synchronous signal: is one that was sent dropped, and may it interrupt a system call? */
 static void set_sync_action(struct tw_actions *all, int signo, const struct ksigaction *a)
 {
 	const u64 bit = 1ull << (signo - 1);
@@ -84,7 +90,7 @@ static i64 set_action(struct thread *t, int signo, const struct ksigaction *a)
 	return tw_sys4(__NR_rt_sigaction, signo, a, NULL, 8);
 }
 
-/* The engine's handler in the place of what was there before it. */
+/* Installs the engine's handler instead of the previous one. */
 static void take_signal(int signo, const struct ksigaction *a)
 {
 	if (tw_signal_is_sync(signo))

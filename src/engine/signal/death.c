@@ -20,7 +20,7 @@
 #define INT3        0xcc
 #define BEYOND_SIZE 4096
 
-/* A dump of the channel and the threads' buffers alone would have gigabytes. */
+/* Otherwise a core dump would contain gigabytes of channel and thread buffers. */
 static void leave_out_of_dump(const struct thread *t)
 {
 	tw_sys(__NR_madvise, ARENA_CACHE, tw_sizes()->cache_bytes, MADV_DONTDUMP);
@@ -58,14 +58,17 @@ void tw_death_by_default(const struct thread *t, int signo, const siginfo_t *inf
 
 /* ---- where a signal that one sends oneself is ignored ---- */
 
-/* What the processor does to this address, the kernel has to signal. */
+/* An access that the processor reports to the kernel as SIGBUS. */
 static void touch_beyond_end(void)
 {
 	i64 fd = tw_sys(__NR_memfd_create, "empty", 0, 0);
 	*(volatile u8 *)tw_mmap(0, BEYOND_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0) = 0;
 }
 
-/* With the default action set: has the kernel force the signal on the thread, by doing what it is for. Those that stand for no deed return. */
+/*
+ * With the default action set: makes the kernel raise the signal on the thread, by an instruction that causes it.
+ * Returns for signals that no instruction causes.
+ */
 static void deserve(int signo)
 {
 	static const u8 all_calls = SYSCALL_DISPATCH_FILTER_BLOCK;
@@ -102,7 +105,7 @@ static void set_action(int signo, u64 handler)
 	tw_sys4(__NR_rt_sigaction, signo, &a, NULL, 8);
 }
 
-/* The trap behind an instruction that was to fault once more, and did not: %gs is the program's. */
+/* Handler of the trap behind an instruction that should have faulted again and did not. %gs is the program's. */
 static int deserved;
 static void not_faulted(int signo)
 {
@@ -113,8 +116,8 @@ static void not_faulted(int signo)
 }
 
 /*
- * The thread makes the instruction that was the program's fault once more, in the program's context, and the kernel forces the signal on it, of which it dies.
- * Should it not fault any more, it ends all the same, behind that instruction.
+ * Repeats the program's faulting instruction in the program's context: the kernel then kills the thread with the
+ * signal. If it does not fault again, the thread ends behind it all the same.
  */
 static void die_by_fault(struct thread *t, int signo, const void *xstate)
 {

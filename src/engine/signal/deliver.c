@@ -30,7 +30,7 @@ bool tw_deliver_is_forced(int signo, const siginfo_t *info)
 	return signo == SIGSYS && info->si_code > 0;
 }
 
-/* There may be code on the stack: then pages of it are watched. */
+/* Code may lie on the stack: pages of the stack are then watched. */
 static bool push_frame(struct thread *t, int signo, const siginfo_t *info, const struct ksigaction *a, const void *xstate)
 {
 	if (tw_frame_push(t, signo, info, a, xstate))
@@ -41,7 +41,7 @@ static bool push_frame(struct thread *t, int signo, const siginfo_t *info, const
 	return again && tw_frame_push(t, signo, info, a, xstate);
 }
 
-/* There is no stack for the handler: SIGSEGV comes instead, whose handler may have another. */
+/* There is no stack for the handler: delivers SIGSEGV instead, whose handler may have another. */
 static void no_frame(struct thread *t, int signo, const void *xstate)
 {
 	siginfo_t info;
@@ -96,7 +96,7 @@ void tw_signal_deliver_deferred(struct thread *t)
 
 /* ---- faults that the engine has found ---- */
 
-/* SIGTRAP is blocked in the handler of one, which this may be. */
+/* SIGTRAP is blocked in its own handler, which this may be. */
 bool tw_signal_own(struct thread *t, siginfo_t *info)
 {
 	const u64 bit = 1ull << (info->si_signo - 1);
@@ -149,7 +149,7 @@ void tw_signal_page_fault(struct thread *t, u64 address, u64 error)
 	deliver_fault(t, SIGSEGV, !canonical ? SI_KERNEL : error & FAULT_PRESENT ? SEGV_ACCERR : SEGV_MAPERR, canonical ? address : 0);
 }
 
-/* Of an address whose page is beyond the end of its file: SIGBUS, delivered as a page fault is. */
+/* SIGBUS for an address whose page is beyond the end of its file; delivered like a page fault. */
 static void deliver_bus_error(struct thread *t, u64 address, u64 error)
 {
 	t->signal->fault.trapno = TRAP_PAGE_FAULT;

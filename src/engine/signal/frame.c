@@ -16,7 +16,7 @@
 #define USER_SS              0x2b
 #define EFLAGS_PLAIN         0x202u
 #define SS_NO_CHANGE         ~0u      /* of sigaltstack: the kernel leaves the alternate stack as it is */
-#define EFLAGS_SAFE          0x40dd5u /* what sigreturn may change: AC OF DF TF SF ZF AF PF CF */
+#define EFLAGS_SAFE          0x40dd5u /* flags that sigreturn may change: AC OF DF TF SF ZF AF PF CF */
 
 _Static_assert(offsetof(struct tw_ucontext, rsp) == UC_RSP && offsetof(struct tw_ucontext, rip) == UC_RIP, "engine/layout.h");
 
@@ -69,20 +69,20 @@ static u32 xstate_bytes(const void *xstate)
 	return sw.magic1 == FP_XSTATE_MAGIC1 ? sw.extended_size : 512;
 }
 
-/* The live vector state, at `to` (64-byte aligned), with the kernel's software bytes. */
+/* Stores the live vector state at `to` (64-byte aligned), with the kernel's software bytes. */
 static bool save_live(u8 *to)
 {
 	struct sw_bytes sw = {FP_XSTATE_MAGIC1, tw_engine.xsave_size + 4, tw_engine.xcr0, tw_engine.xsave_size, {0}};
 	u32 magic2 = FP_XSTATE_MAGIC2;
 	u8 zero[64];
 	memset(zero, 0, sizeof zero);
-	/* Touch it first, so that a bad stack is found by tw_copy and not by xsave. */
+	/* Touch the memory first, so that a bad stack faults in tw_copy, not in xsave. */
 	for (u32 n = 0; n < tw_engine.xsave_size; n += 64)
 		if (!tw_copy(to + n, zero, 64))
 			return false;
 	__asm__ volatile("xsave64 (%0)" : : "r"(to), "a"((u32)tw_engine.xcr0), "d"((u32)(tw_engine.xcr0 >> 32)) : "memory");
 	u64 *there = (u64 *)(to + XSTATE_BV_AT);
-	*there |= XSTATE_LEGACY; /* as the kernel has it: a handler may change these without saying so here */
+	*there |= XSTATE_LEGACY; /* as the kernel does: a handler may change these without setting their bits */
 	return tw_copy(to + SW_BYTES_AT, &sw, sizeof sw) && tw_copy(to + tw_engine.xsave_size, &magic2, 4);
 }
 
@@ -167,7 +167,7 @@ bool tw_frame_push(struct thread *t, int signo, const siginfo_t *info, const str
 	return true;
 }
 
-/* Is there an xsave area with all components at `fp`, as the kernel writes them? */
+/* Is there a complete xsave area at `fp`, as the kernel writes it? */
 static bool is_whole(const struct sw_bytes *sw, const void *fp)
 {
 	u32 magic2;
@@ -177,7 +177,10 @@ static bool is_whole(const struct sw_bytes *sw, const void *fp)
 	return tw_copy(&magic2, (const u8 *)fp + sw->xstate_size, sizeof magic2) && magic2 == FP_XSTATE_MAGIC2;
 }
 
-/* What a frame that is not whole does to the state, and which one is refused, differs between machines: a misaligned one may do (tests/engine/frames.sh). */
+/*
+ * An incomplete frame's effect on the state, and whether it is refused, differ between machines: on some a misaligned
+ * one works (tests/engine/frames.sh).
+ */
 static bool restore_by_kernel(const struct thread *t, void *fp)
 {
 	struct tw_ucontext uc;
@@ -204,7 +207,7 @@ bool tw_frame_pop(struct thread *t, u64 *mask)
 		return false;
 	tw_frame_set_altstack(
 	    t, uc.ss_sp, uc.ss_size,
-	    uc.ss_flags); /* before it leaves this one, as Linux has it since 6.12; one that cannot be had stays as it is */
+	    uc.ss_flags); /* before it leaves this stack, as Linux does since 6.12; if the new one cannot be set, the old one stays */
 	tw_frame_registers(t->regs, &uc);
 	t->pc = uc.rip;
 	t->flags = (t->flags & ~(u64)EFLAGS_SAFE) | (uc.eflags & EFLAGS_SAFE) | 2;

@@ -17,13 +17,13 @@
 #define EFLAGS_NT 0x4000u
 #define EFLAGS_ID 0x200000u
 
-/* The thread's own doing, by its code; a synchronous signal's number that was sent by kill and the like is asynchronous all the same. */
+/* Caused by the thread's own code. If kill or the like sends a synchronous signal's number, that is asynchronous all the same. */
 static bool is_fault(int signo, const siginfo_t *info)
 {
 	return tw_signal_is_sync(signo) && info->si_code > 0;
 }
 
-/* Of the application's system calls, of either kind: has the kernel not seen the call that pc is about to make? */
+/* Is pc before the instruction of an application's system call, of either kind, so that the kernel has not seen the call? */
 static bool before_call(u64 pc)
 {
 	return (pc >= (u64)tw_syscall_begin && pc <= (u64)tw_syscall_insn) || (pc >= (u64)tw_int80_begin && pc <= (u64)tw_int80_insn);
@@ -34,7 +34,7 @@ static bool behind_call(u64 pc)
 	return pc == (u64)tw_syscall_end || pc == (u64)tw_int80_end;
 }
 
-/* The call at pc, or behind which pc is, is made again. */
+/* Where to continue so that the call at or before pc is made again. */
 static u64 abort_of(u64 pc)
 {
 	return (u64)(pc >= (u64)tw_int80_begin && pc <= (u64)tw_int80_end ? tw_int80_abort : tw_syscall_abort);
@@ -51,8 +51,9 @@ static bool behind_own_call(u64 pc)
 }
 
 /*
- * What looks like a fault, but was sent. A process may send itself anything (rt_tgsigqueueinfo); no instruction behind a system call faults. A child's end and input of a
- * file have codes that faults have, too; the address of a fault is that of the instruction, or that which the processor could not reach, or none.
+ * Looks like a fault, but was sent. A process may send itself anything (rt_tgsigqueueinfo), but no instruction right
+ * behind a system call faults. SIGCHLD-like and SIGIO-like codes coincide with those of faults. A fault's address is
+ * the instruction's, the one that the processor could not access, or none.
  */
 static bool is_sent_fault(const siginfo_t *info, const struct tw_ucontext *uc)
 {
@@ -61,7 +62,7 @@ static bool is_sent_fault(const siginfo_t *info, const struct tw_ucontext *uc)
 	       (info->si_code <= CLD_CONTINUED && address && address != uc->rip && address != uc->cr2);
 }
 
-/* Keeps the signal until the engine is done; everything else stays blocked until then. One that came first goes first. */
+/* Keeps the signal until the engine is done; all others stay blocked until then. A signal that was kept before goes first. */
 static void pend(struct thread *t, int signo, const siginfo_t *info, struct tw_ucontext *uc)
 {
 	uc->sigmask = ~TW_SYNC_SIGNALS;
@@ -74,13 +75,16 @@ static void pend(struct thread *t, int signo, const siginfo_t *info, struct tw_u
 	t->has_deferred |= TW_DEFERRED_SIGNAL;
 }
 
-/* The kernel has broken the call off, and has gone back to it (SA_RESTART): what the instruction `syscall` leaves in rcx tells. */
+/* The kernel has interrupted the call and moved pc back to it (SA_RESTART): the value that `syscall` leaves in rcx shows it. */
 static bool is_restarted(const struct tw_ucontext *uc)
 {
 	return uc->rip == (u64)tw_syscall_insn && uc->rcx == (u64)tw_syscall_end;
 }
 
-/* A signal that is not to be noticed: a system call it broke off is made again, unless it has been by another. */
+/*
+ * For a signal that the program must not notice: repeats a system call that it interrupted, unless another signal has
+ * interrupted it too.
+ */
 static void unnoticed(struct thread *t, struct tw_ucontext *uc)
 {
 	const bool broken_off = (behind_call(uc->rip) && uc->rax == (u64)-EINTR) || is_restarted(uc);
@@ -109,7 +113,10 @@ static void asynchronous(struct thread *t, int signo, const siginfo_t *info, str
 	}
 }
 
-/* A synchronous signal's number that was sent: dropped, kept pending, or delivered as any other. A mark says that there may be one pending. */
+/*
+ * A synchronous signal's number that was sent: drops it, keeps it pending, or delivers it like any other. A mark says
+ * that one may be pending.
+ */
 static void sent(struct thread *t, int signo, const siginfo_t *info, struct tw_ucontext *uc)
 {
 	siginfo_t kept;
@@ -124,7 +131,10 @@ static void sent(struct thread *t, int signo, const siginfo_t *info, struct tw_u
 		asynchronous(t, signo, is_mark ? &kept : info, uc);
 }
 
-/* A timer of the thread's, or the collector asks it: where it computes in the cache, it comes by the dispatcher. A system call it broke off is made again. */
+/*
+ * One of the thread's timers, or the collector asks. If the thread runs in the cache, it is sent to the dispatcher.
+ * An interrupted system call is repeated.
+ */
 static void tick(struct thread *t, struct tw_ucontext *uc)
 {
 	unnoticed(t, uc);
@@ -134,13 +144,13 @@ static void tick(struct thread *t, struct tw_ucontext *uc)
 		tw_context_come_by(t, uc);
 }
 
-/* Flags as C code expects them: the kernel leaves the application's AC on. NT and ID stay: sigreturn would not set them again. */
+/* Sets flags as C code expects them: the kernel leaves the application's AC on. NT and ID stay, since sigreturn would not restore them. */
 static inline void set_own_flags(void)
 {
 	__asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(EFLAGS_NT | EFLAGS_ID) : "cc", "memory");
 }
 
-/* For a tracer. A signal that comes while another is being handled changes nothing. */
+/* For a tracer. A nested signal changes nothing. */
 static void note_interrupted(struct thread *t, const struct tw_ucontext *uc)
 {
 	if (tw_context_in_cache(uc->rip))

@@ -22,7 +22,7 @@ static u64 insn_pc(const struct fragment *f, u32 insn)
 	return pc;
 }
 
-/* The application's pc in this state; `rcx` as the machine has it. */
+/* The application's pc in this state; `rcx`: the machine's. */
 u64 tw_state_pc(const struct fragment *f, const struct state_entry *s, u64 rcx, u64 rsp)
 {
 	u64 pc = 0;
@@ -41,7 +41,7 @@ u64 tw_state_pc(const struct fragment *f, const struct state_entry *s, u64 rcx, 
 	return insn_pc(f, s->insn);
 }
 
-/* Tagged form: a block's record is complete. Statuses may not have been stored yet: a keyframe sets them all. */
+/* Tagged form: a block's record is complete. Some statuses may not be stored yet; a keyframe sets them all. */
 static void end_block(struct thread *t, u32 bytes)
 {
 	t->bufptr += bytes;
@@ -50,8 +50,8 @@ static void end_block(struct thread *t, u32 bytes)
 }
 
 /*
- * Tagged form: the buffer pointer has moved with each value that was stored on condition, so where the record begins is not known, and need not be. Each
- * block of a superblock has a record of its own.
+ * Tagged form: the buffer pointer has moved with each conditionally stored value. So the start of the record is
+ * unknown; it is not needed. Each block of a superblock has its own record.
  */
 static void interrupt_tagged(struct thread *t, const struct fragment *f, const struct state_entry *s)
 {
@@ -90,7 +90,8 @@ static void interrupt_plain(struct thread *t, const struct fragment *f, const st
 }
 
 /*
- * The thread stands at `host` in the cache, with the machine's registers in t->regs: makes the state the application's and closes the record.
+ * The thread is at `host` in the cache, with the machine's registers in t->regs: restores the application's state and
+ * closes the record.
  */
 void tw_interrupt(struct thread *t, u64 host)
 {

@@ -9,7 +9,7 @@
 #define ERROR_EFAULT (-14)
 #define MARK_CODE    (-0x5457) /* no si_code of the kernel's */
 
-/* Those sent to the process that this memory was made for; a child that shares it has its own (tw_signal_thread.own_shared). */
+/* Signals sent to the process for which this memory was made. A child that shares the memory has its own (tw_signal_thread.own_shared). */
 static struct tw_pending process_pending;
 
 bool tw_pending_seen, tw_pending_marked;
@@ -101,7 +101,7 @@ void tw_pending_open(struct thread *t)
 
 /* ---- keeping ---- */
 
-/* Was it sent to the whole process? What two calls send alike they are told apart by. */
+/* Was it sent to the whole process? Distinguishes two calls that send the same siginfo. */
 static bool is_shared(struct thread *t, int signo, const siginfo_t *info)
 {
 	const bool directed = t->signal->directed & bit(signo);
@@ -110,7 +110,7 @@ static bool is_shared(struct thread *t, int signo, const siginfo_t *info)
 	return info->si_code != SI_TKILL && !(info->si_code == SI_QUEUE && directed);
 }
 
-/* Another thread of the process that lets this signal through, or NULL. */
+/* Another thread of the process that does not block this signal, or NULL. */
 static struct thread *who_takes(const struct thread *t, int signo)
 {
 	struct thread *other = NULL;
@@ -119,7 +119,10 @@ static struct thread *who_takes(const struct thread *t, int signo)
 	return other;
 }
 
-/* Tells the others: him who takes it, else all who may be waiting for it in a call. `to_all`: they may be in one that was not made shut. */
+/*
+ * Notifies other threads: the one that takes it, or else all that may be waiting for it in a call. `to_all`: also in
+ * calls that do not block the signal.
+ */
 static void tell(const struct thread *t, int signo, bool to_all)
 {
 	const struct thread *other = who_takes(t, signo);
@@ -245,8 +248,8 @@ static bool is_ignored(const struct thread *t, int signo)
 }
 
 /*
- * Does it wait for a synchronous one? The kernel wakes it for one that another thread, which has just opened what it had shut, may be faster to take: that one drops
- * it, or keeps it and makes a mark.
+ * Does the thread wait for a synchronous signal? The kernel wakes it for a signal that another thread, which has just
+ * unblocked it, may take first; that thread drops it, or keeps it and sends a mark.
  */
 static bool is_broken_off(const struct thread *t, u64 set)
 {
@@ -289,7 +292,7 @@ static void describe(struct signalfd_siginfo *s, const siginfo_t *info)
 	}
 }
 
-/* Makes it what it stands for. False: there is nothing behind it. */
+/* Replaces a mark with the signal that it stands for. False: there is none. */
 static bool resolve(struct thread *t, struct signalfd_siginfo *s)
 {
 	siginfo_t info;

@@ -20,7 +20,7 @@
 #define EFLAGS_AC 0x40000u
 #define POPF      0x9d
 
-/* The fragment's tag store ran into a guard: switch buffers with exact state, then make the store again. */
+/* The fragment's tag store hit a guard page: switches buffers with exact state, and repeats the store. */
 static void switch_at_entry(struct thread *t, const struct fragment *f, struct tw_ucontext *uc)
 {
 	tw_context_load(t, uc);
@@ -39,8 +39,8 @@ static void switch_at_entry(struct thread *t, const struct fragment *f, struct t
 }
 
 /*
- * A store of a record or a tag ran into a guard page of the thread's buffer. A record that has been begun stops here, before the instruction the store
- * belongs to: the program goes on with that one in the next buffer.
+ * A store of a record or a tag hit a guard page of the thread's buffer. An open record ends before the store's
+ * instruction, with which the program continues in the next buffer.
  */
 static bool buffer_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
 {
@@ -75,8 +75,8 @@ static void application_fault(struct thread *t, int signo, siginfo_t *info, stru
 }
 
 /*
- * Alignment checks (EFLAGS.AC, which programs flip to tell a 386 from its successors) catch the engine's own stores, which are not aligned. One such
- * store is made without: AC off, one step, AC on again.
+ * Alignment checks (EFLAGS.AC, which programs toggle to distinguish a 386 from its successors) also catch the
+ * engine's own unaligned stores. Such a store is executed without them: AC off, one step, AC on again.
  */
 static bool alignment_fault(struct thread *t, struct tw_ucontext *uc)
 {
@@ -92,7 +92,7 @@ static bool alignment_fault(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
-/* The store that is stepped faults at this address; it may have faulted on another of its pages before. */
+/* The stepped store faults at this address; it may have faulted before on another page. */
 static void note_code_step(struct thread *t, u64 address)
 {
 	if (!t->signal->code_step)
@@ -104,8 +104,9 @@ static void note_code_step(struct thread *t, u64 address)
 }
 
 /*
- * A store to a page that code has been translated from. Made by code elsewhere, that page's fragments become stale now and the store is made again.
- * Made by code of the page itself, it is made as a single step, so that what follows is translated anew.
+ * A store to a page whose code has been translated. If code elsewhere makes it, the page's fragments become stale
+ * now, and the store is repeated. If code of the page itself makes it, it is single-stepped, so that what follows is
+ * translated again.
  */
 static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 address)
 {
@@ -123,7 +124,7 @@ static bool code_write_fault(struct thread *t, struct tw_ucontext *uc, u64 addre
 	return true;
 }
 
-/* The trap behind a step of the engine's: what waited for it is done, or another step is to be made. */
+/* The trap behind a single step of the engine: does what waited for it, or makes another step. */
 static bool step_done(struct thread *t, struct tw_ucontext *uc)
 {
 	if (t->signal->unaligned_step)
@@ -136,13 +137,14 @@ static bool step_done(struct thread *t, struct tw_ucontext *uc)
 }
 
 /*
- * The application has set TF, with popfq or in the context that a handler returned to: the machine traps after each instruction here, the engine's own
- * too. One of the application's has been completed when its pc is another; behind the popfq that set TF there is no trap. True: go on.
+ * The application has set TF, with popfq or in the context to which a handler returned: the machine traps after each
+ * instruction here, including the engine's. If the application's pc has changed, one of its instructions has
+ * completed; the popfq that sets TF does not trap. True: continue.
  */
 static bool step_goes_on(struct thread *t, const struct tw_ucontext *uc)
 {
 	if (!tw_context_in_cache(uc->rip))
-		return true; /* on the way out of the cache or into it: in between, the flags are the engine's */
+		return true; /* entering or leaving the cache: the flags are the engine's */
 	const struct fragment *f = tw_fragment_at(uc->rip);
 	const struct state_entry s = tw_state_at(&f->rec.map, uc->rip);
 	const u64 pc = tw_state_pc(f, &s, uc->rcx, uc->rsp);
@@ -154,7 +156,7 @@ static bool step_goes_on(struct thread *t, const struct tw_ucontext *uc)
 	return same;
 }
 
-/* The breakpoint at a stale fragment's entry: the code is translated anew. */
+/* The breakpoint at the entry of a stale fragment: its code is translated again. */
 static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
 {
 	const struct fragment *f = tw_context_in_cache(uc->rip - 1) ? tw_fragment_at(uc->rip - 1) : NULL;
@@ -165,7 +167,7 @@ static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
 	return true;
 }
 
-/* A fault of code of the engine's own that is prepared for it. */
+/* A fault in code of the engine that expects it. */
 static bool engine_fault(struct tw_ucontext *uc)
 {
 	const struct fragment *f = tw_context_in_cache(uc->rip) ? tw_fragment_at(uc->rip) : NULL;

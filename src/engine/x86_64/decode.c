@@ -230,7 +230,7 @@ static ZyanStatus decode_bytes(const void *at, u64 n, ZydisDecodedInstruction *z
 	return ZydisDecoderDecodeFull(&decoder, at, n, z, o);
 }
 
-/* With REX.B in front of it 90 is xchg r8, rax, to processors in spite of a prefix F3; Zydis says pause. It is decoded with a prefix without meaning instead. */
+/* With REX.B, opcode 90 is xchg r8, rax, even with a prefix F3; Zydis says pause. So it is decoded with a meaningless prefix instead. */
 static bool decode_pause(const u8 *at, ZydisDecodedInstruction *z, ZydisDecodedOperand *o)
 {
 	u8 raw[16];
@@ -286,7 +286,7 @@ static u32 value_bound(const struct block *b, u16 from)
 	return n;
 }
 
-/* Inserted code is left out: how far it is to the next of the program's own instructions, and where a branch leads. */
+/* Skips inserted code: sets the distance to the program's next instruction, and where a branch leads. */
 static void leave_out_inserted(struct insn *i)
 {
 	i->span = (u8)(tw_x86_64_calls.behind_inserted(i->pc + i->len) - i->pc);
@@ -308,7 +308,7 @@ static void decode_insns(struct block *b, struct part *p, u64 limit)
 		const bool alone = tw_x86_64_calls.stands_alone(i);
 		more = more && !alone;
 		if (p->n_insns && (i->kind == INSN_BAD || i->kind == INSN_EMULATED || alone)) {
-			/* These stand alone, so that whatever ran before them is a whole fragment. */
+			/* These stand alone, so that the code before them is a complete fragment. */
 			b->n_ops = i->first_op;
 			b->n_insns--;
 			break;

@@ -5,7 +5,7 @@
 #define BITS     13
 #define OPS      12288u
 
-/* Of an instruction all but where it stands, its bytes, and its target or operand. */
+/* Everything about an instruction except its place, its bytes, and its target or operand. */
 #define KEPT_AT    offsetof(struct insn, len)
 #define KEPT_BYTES (offsetof(struct insn, ea) - KEPT_AT)
 
@@ -14,12 +14,12 @@ struct entry {
 	u64 bytes;          /* the rest 0, and so the displacement */
 	struct shape shape; /* len 0: nothing here */
 	u8 moved;           /* ops whose address is the target, as a mask */
-	u8 room;            /* for so many ops from first_op on: the instruction's, then its operand if it is an indirect branch */
+	u8 room;            /* for so many ops from first_op on: the instruction's, and its operand if it is an indirect branch */
 	u16 first_op;
 	u8 insn[KEPT_BYTES];
 };
 
-/* Under the engine's lock. Both stand in the order in which they were first taken, so that a short program touches few pages. */
+/* Under the engine's lock. Both are in order of first use, so that a short program touches few pages. */
 static TW_SPARSE struct entry entries[1u << BITS];
 static TW_SPARSE struct memop ops[OPS];
 static u16 entry_of[1u << BITS]; /* by hash, plus 1; 0: none */
@@ -48,7 +48,7 @@ static bool has_operand(const struct insn *i)
 	return i->kind == INSN_IJUMP || i->kind == INSN_ICALL;
 }
 
-/* The instruction copied from e, at pc, is made that which stands there. */
+/* Turns the instruction copied from e into the one at pc. */
 static void move(struct insn *i, struct memop *op, const struct entry *e, u64 v)
 {
 	i->target = i->pc + i->len + displacement(v, e->shape);
@@ -94,7 +94,7 @@ bool tw_decode_cache_take(struct block *b, u64 pc, u64 room)
 	return true;
 }
 
-/* Can it be found again: is its shape what is told from its first bytes? */
+/* Can it be found again: is its shape the one that its first bytes tell? */
 static bool is_found_by(const struct insn *i, struct shape s)
 {
 	if (s.len != i->len)
@@ -114,7 +114,7 @@ static bool is_found_by(const struct insn *i, struct shape s)
 	}
 }
 
-/* Which ops have the target of a rip-relative operand as their address. False: there is something else about the instruction that depends on where it stands. */
+/* Which ops have the target of a rip-relative operand as address. False: something else depends on the instruction's place. */
 static bool find_moved(const struct insn *i, const struct memop *op, u8 *moved)
 {
 	*moved = 0;
@@ -134,7 +134,7 @@ static bool find_moved(const struct insn *i, const struct memop *op, u8 *moved)
 	return true;
 }
 
-/* Room for n ops, those of the instruction that the entry had, or new ones. False: there is none, and the entry stays as it is. */
+/* Room for n ops: the previous instruction's, or new. False: none; the entry stays as it is. */
 static bool take_room(struct entry *e, u32 n)
 {
 	if (n <= e->room)

@@ -226,7 +226,7 @@ void emit_jmp(struct emit *e, const u8 *target)
 	emit_patch(e->at - 4, target);
 }
 
-/* So that the 4 bytes after the next `opcode` bytes do not cross a cache line: the store that patches them is then seen whole. */
+/* Aligns so that the 4 bytes after the next `opcode` bytes do not cross a cache line: a store that patches them is then seen whole. */
 static void emit_align_patch(struct emit *e, u32 opcode)
 {
 	while (((u64)(e->at + opcode) & 63) > 60)

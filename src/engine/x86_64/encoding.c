@@ -1,4 +1,4 @@
-/* What is known of plain encodings without decoding them: see tw_decode_defines and tw_decode_overwrites_flags. */
+/* Facts about plain encodings without decoding them: see tw_decode_defines and tw_decode_overwrites_flags. */
 #include "engine/x86_64/decode.h"
 
 /* Which of an instruction's operands it defines. */

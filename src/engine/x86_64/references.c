@@ -1,4 +1,4 @@
-/* Which references an instruction makes: from its operands, and from what it does by itself. */
+/* Which memory references an instruction makes: those of its operands, and implicit ones. */
 #include "engine/x86_64/decoding.h"
 
 /* ---- operations ---- */
@@ -114,7 +114,7 @@ static const struct gather *find_gather(ZydisMnemonic m)
 	return NULL;
 }
 
-/* The vector register operand (other than the memory one) that a gather loads or a scatter stores. */
+/* The vector register operand, apart from the memory operand, that a gather loads or a scatter stores. */
 static const ZydisDecodedOperand *data_operand(const struct decoding *w)
 {
 	for (int k = 0; k < w->z->operand_count_visible; k++)
@@ -151,7 +151,7 @@ static void add_gather(struct decoding *w, const ZydisDecodedOperand *o)
 		set_mask(m, w->o[2].reg.value, g->element);
 }
 
-/* AVX-512 instructions that suppress no faults read the whole operand, whatever the mask (Intel SDM vol. 2, exception types E..NF). */
+/* AVX-512 instructions without fault suppression read the whole operand, whatever the mask (Intel SDM vol. 2, exception types E..NF). */
 static bool ignores_mask(const ZydisDecodedInstruction *z)
 {
 	switch (z->meta.exception_class) {
@@ -167,7 +167,7 @@ static bool ignores_mask(const ZydisDecodedInstruction *z)
 	}
 }
 
-/* Lanes of the destination a broadcast goes to; 0: it is none. */
+/* Number of destination lanes of a broadcast; 0: not a broadcast. */
 static u16 broadcast_lanes(const ZydisDecodedInstruction *z)
 {
 	switch (z->avx.broadcast.mode) {
@@ -238,7 +238,7 @@ static void add_opmask(struct decoding *w, const ZydisDecodedOperand *o)
 	}
 	if (!broadcast_lanes(w->z))
 		return;
-	/* A broadcast reads what it spreads once if any lane of the destination is active. */
+	/* A broadcast reads its source once if any destination lane is active. */
 	m->op.flags |= TW_OPF_ANY;
 	m->op.size = operand_bytes(w->z, o);
 	m->op.count = broadcast_lanes(w->z);
@@ -310,7 +310,7 @@ static u32 string_size(const ZydisDecodedInstruction *z)
 	}
 }
 
-/* movs, stos, lods, scas, cmps: by opcode, which is all that tells them apart. */
+/* movs, stos, lods, scas, cmps: distinguished by opcode only. */
 static void add_string(struct decoding *w)
 {
 	u8 op = w->z->opcode & 0xfe;
@@ -457,7 +457,7 @@ static void add_memory_operand(struct decoding *w, const ZydisDecodedOperand *o)
 	}
 }
 
-/* The line that holds rax; the decoder does not call it an operand. */
+/* The cache line at rax, which the decoder does not list as an operand. */
 static void add_clzero(struct decoding *w)
 {
 	struct tw_op *op = &tw_decoding_op(w, TW_OP_REF)->op;
@@ -572,7 +572,7 @@ void tw_decoding_references(struct decoding *w)
 	} else if (w->z->mnemonic == ZYDIS_MNEMONIC_CLZERO) {
 		add_clzero(w);
 	} else if (!touches_nothing(w->z) && !decode_stack(w)) {
-		/* Operands are listed destination first; a read of one operand comes before the write of another. */
+		/* Operands are listed destination first; a read of one operand comes before a write of another. */
 		for (int pass = 0; pass < 2; pass++)
 			for (int k = 0; k < w->z->operand_count; k++)
 				if (w->o[k].type == ZYDIS_OPERAND_TYPE_MEMORY && (ref_type(w->o[k].actions) == TW_READ) == (pass == 0))

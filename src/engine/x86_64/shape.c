@@ -102,7 +102,7 @@ static u8 after_second_opcode(u8 op)
 	}
 }
 
-/* Bytes of ModRM and what it brings; *rip: it is rip-relative. `at`: where it is. */
+/* Bytes of the ModRM at `at` and of what it implies; *rip: it is rip-relative. */
 static u8 modrm_bytes(u64 at, bool *rip)
 {
 	const u8 modrm = (u8)at, mod = modrm >> 6, rm = modrm & 7;

@@ -52,7 +52,7 @@ static bool is_alike(struct look a, struct look b)
 	return a.where == b.where && a.path == b.path;
 }
 
-/* Its number, from now on if there is one left; else ANOTHER. */
+/* Its number, newly assigned if one is left; else ANOTHER. */
 static u8 number_of(struct look l)
 {
 	u32 k = 0;

@@ -1,4 +1,4 @@
-/* What instructions give registers, where replay can work it out: sums, differences, shifts, products, extensions. */
+/* Values that instructions give registers, if replay can compute them: sums, differences, shifts, products, extensions. */
 #include "engine/x86_64/decoding.h"
 
 static bool is_gpr_operand(const ZydisDecodedOperand *o, u16 size)
@@ -15,7 +15,7 @@ static void add_calc(struct decoding *w, u8 what, u8 dst, u8 base, u8 index, i64
 	op->index = index;
 }
 
-/* dst = dst `what` the other operand, a register or a number. */
+/* dst = dst `what` the other operand, a register or a constant. */
 static void add_binary(struct decoding *w, u8 what, u8 dst, const ZydisDecodedOperand *s, bool is32)
 {
 	if (s->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
@@ -24,7 +24,7 @@ static void add_binary(struct decoding *w, u8 what, u8 dst, const ZydisDecodedOp
 		add_calc(w, what, dst, dst, tw_decoding_gpr(s->reg.value), 0, is32);
 }
 
-/* By the lowest bits of another register (not by the second lowest eight). */
+/* From the lowest bits of another register (not the second-lowest eight). */
 static void add_extension(struct decoding *w, u8 dst, const ZydisDecodedOperand *s, bool is_signed, bool is32)
 {
 	if (!is_gpr_operand(s, s->size) || (s->reg.value >= ZYDIS_REGISTER_AH && s->reg.value <= ZYDIS_REGISTER_BH))
