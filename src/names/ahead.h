@@ -1,6 +1,7 @@
 /*
- * Files of programs that still run, opened while they are recorded: unpacking debug information is most of what naming code takes, and needs nothing but the file. So it does not come
- * when a short program has ended, on one processor. For programs of which nothing is kept (file_store.h).
+ * Opens files of programs while they are being recorded: most of the time for naming code goes into unpacking debug
+ * information, which needs only the file. So this work is not left for one processor after a short program has ended.
+ * Only for programs for which nothing is stored yet (file_store.h).
  */
 #ifndef TW_AHEAD_H
 #define TW_AHEAD_H
@@ -12,16 +13,16 @@
 struct tw_ahead;
 
 /*
- * A thread looks for a second or so what the first processes in the channel have mapped, and opens it, but for files that the store has, and the engine's; it is there for a second more.
- * Channel and path of the engine must outlive it. NULL: it cannot,
- * or it is of no use here; all other functions accept that.
+ * A thread watches for about a second what the first processes in the channel have mapped, and opens those files,
+ * except the engine's and those in the store; it lives for one more second. Channel and engine path must outlive it.
+ * NULL: impossible, or no use; all other functions accept NULL.
  */
 struct tw_ahead *tw_ahead_begin(const struct tw_control *control, const struct tw_name_store *store, const char *engine);
 
-/* Nothing more is opened. What has been is to be had from then on. */
+/* Opens nothing more. From then on, the opened files are available. */
 void tw_ahead_end(struct tw_ahead *a);
 
-/* The open file at `path`, the caller's from then on. 0: it was not opened, or it is another file now. For one path by one thread. */
+/* The open file at `path`, from then on the caller's. 0: it was not opened, or the file has changed. For each path by one thread only. */
 int tw_ahead_take(struct tw_ahead *a, const char *path, struct tw_dwarf_file *out);
 
 void tw_ahead_free(struct tw_ahead *a);

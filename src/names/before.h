@@ -1,7 +1,8 @@
 /*
- * Functions of a program that has not begun: in its file and in the libraries that its loader names. For windows, which wait for a function that may not be there.
+ * Functions of a program that has not started: in its file, and in the libraries that its loader lists. For recording
+ * windows, which would wait for a function that does not exist.
  *
- * Nothing of the program runs for it but its loader, with --list. Separate debug files are used where they are on this machine.
+ * Of the program only its loader runs, with --list. Separate debug files are used if they are on this machine.
  */
 #ifndef TW_NAMES_BEFORE_H
 #define TW_NAMES_BEFORE_H
@@ -9,9 +10,9 @@
 #include "base/channel.h"
 
 enum tw_before {
-	TW_BEFORE_FOUND,   /* it has code of its own, or this cannot be told beforehand: no such file is among them, or none can be read */
-	TW_BEFORE_INLINED, /* it is inlined wherever it is called: there is no place where it is entered */
-	TW_BEFORE_SEVERAL, /* several C++ or Rust functions are meant: near has how the linker calls them */
+	TW_BEFORE_FOUND,   /* it has code of its own, or this is not known before the start: no such file is listed, or none is readable */
+	TW_BEFORE_INLINED, /* it is inlined at every call: no place enters it */
+	TW_BEFORE_SEVERAL, /* several C++ or Rust functions match: near has their linker names */
 	TW_BEFORE_MISSING, /* not there */
 	TW_BEFORE_NO_MODULE, /* MODULE!0xADDRESS, and there is no file of that name */
 };
@@ -20,12 +21,13 @@ struct tw_before_answer {
 	enum tw_before what;
 	int everywhere;  /* no module was given: all files were looked through */
 	char file[4096]; /* the last one that was looked through */
-	char near[512];  /* MISSING: names like it, with commas between; "" if there are none */
+	char near[512];  /* MISSING: similar names, separated by commas; "" if there are none */
 };
 
 /*
- * Looks for w, of kind TW_WHERE_FUNCTION, in the program at `program`. An address in a file (no function) becomes an offset in that file, as the engine wants it. A module
- * that is given by its path becomes what the loader calls it, and a name of C++ or Rust, with or without its parameters, what the linker calls it.
+ * Looks for w, of kind TW_WHERE_FUNCTION, in the program at `program`. An address in a file (no function) becomes an
+ * offset in that file, as the engine needs it. A module given by its path becomes the loader's name for it. A C++ or
+ * Rust name, with or without parameters, becomes the linker's.
  */
 void tw_before_look(const char *program, struct tw_where *w, struct tw_before_answer *answer);
 

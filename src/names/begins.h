@@ -1,6 +1,6 @@
 /*
- * Where functions begin in code that trackway cc has instrumented: what it inserts there is not in the recording of its program, so the first instruction of a function that is recorded stands
- * behind it.
+ * Where functions begin in code instrumented by trackway cc: the inserted code is not in the recording of its
+ * program, so a function's first recorded instruction stands behind it.
  */
 #ifndef TW_BEGINS_H
 #define TW_BEGINS_H
@@ -17,7 +17,7 @@ struct tw_begins {
 int tw_begins_find(const struct tw_recording *r, struct tw_begins *out);
 void tw_begins_free(struct tw_begins *b);
 
-/* Whether pc is the first place behind `start` where a block begins, and near it. */
+/* Whether pc is the first place at or after `start` where a block begins, and near it. */
 int tw_begins_at(const struct tw_begins *b, uint64_t start, uint64_t pc);
 
 #endif

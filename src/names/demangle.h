@@ -2,7 +2,7 @@
 #ifndef TW_DEMANGLE_H
 #define TW_DEMANGLE_H
 
-/* The readable form of a linker's name, the caller's to free(). NULL: the name is not mangled, or there is no memory. */
+/* The readable form of a mangled name; the caller frees it. NULL: the name is not mangled, or no memory. */
 char *tw_demangle(const char *name);
 
 #endif

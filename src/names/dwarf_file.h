@@ -1,5 +1,6 @@
 /*
- * One file as libdwfl sees it, separate debug information included. Each is apart from all others, so that several threads may each have one.
+ * One file as libdwfl sees it, including separate debug information. Files are independent, so several threads may
+ * each use one.
  */
 #ifndef TW_DWARF_FILE_H
 #define TW_DWARF_FILE_H
@@ -15,7 +16,7 @@ struct tw_dwarf_file {
 void tw_dwarf_file_open(struct tw_dwarf_file *s, const char *path);
 void tw_dwarf_file_close(struct tw_dwarf_file *s);
 
-/* Does the user have servers asked for debug information that is not there? */
+/* Has the user configured servers for missing debug information? */
 int tw_debuginfod_is_asked(void);
 
 #endif

@@ -1,18 +1,18 @@
 /*
- * The functions of one ELF file, found by address: its symbols (those of its separate debug file too, if there is one), and its PLT stubs,
- * which have no symbols but can be named after the relocation of the slot they jump through.
+ * The functions of one ELF file, found by address: its symbols (including those of a separate debug file), and its
+ * PLT stubs, which have no symbols but can be named after the relocation of the slot they jump through.
  */
 #ifndef TW_FUNCTIONS_H
 #define TW_FUNCTIONS_H
 
 #include <elfutils/libdwfl.h>
 
-/* Stubs of a PLT: one that leads to a function by name; or what they have in common, from which the resolver of lazy binding is entered. */
+/* Stubs of a PLT: one that leads to a function by name, or the common one, which enters the resolver of lazy binding. */
 enum tw_plt { TW_PLT_ENTRY = 1, TW_PLT_COMMON };
 
 struct tw_function {
 	uint64_t start, bytes; /* the file's own addresses */
-	int open;              /* 1: its end is not known; `bytes` go to the end of its section, but it ends where the next one begins */
+	int open;              /* 1: end unknown; `bytes` reach to the section's end, but the function ends where the next begins */
 	const char *name;      /* lives as long as the module */
 	int rank;              /* the higher, the better this name among several for one place */
 	int plt;               /* enum tw_plt; 0: no stub */
@@ -20,10 +20,10 @@ struct tw_function {
 
 struct tw_functions;
 
-/* All functions of a module. NULL: no memory, or it is not ELF. */
+/* All functions of a module. NULL: no memory, or not ELF. */
 struct tw_functions *tw_functions_new(Dwfl_Module *module);
 
-/* Adds those that have no symbol, but unwind information (frames.h): their name is "". 0: no memory. */
+/* Adds functions without a symbol but with unwind information (frames.h); their name is "". 0: no memory. */
 int tw_functions_add_nameless(struct tw_functions *f, Elf *elf);
 
 void tw_functions_free(struct tw_functions *f);
@@ -31,7 +31,10 @@ void tw_functions_free(struct tw_functions *f);
 /* The function at the file's address `vaddr`, or NULL. */
 const struct tw_function *tw_functions_find(const struct tw_functions *f, uint64_t vaddr);
 
-/* All of them, in the order in which they are searched: of those that an address is in the last one that begins before it is meant, and of several with one beginning the last. NULL behind the last one. */
+/*
+ * All functions in search order: an address belongs to the last function that begins at or before it; if several
+ * begin at the same place, to the last of these. NULL after the last one.
+ */
 const struct tw_function *tw_functions_at(const struct tw_functions *f, size_t i);
 
 /* Where a function ends; `function` is one of theirs. */

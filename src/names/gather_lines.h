@@ -7,8 +7,9 @@
 #include "names/table.h"
 
 /*
- * Part of tw_gather_file: adds lines and inlined functions (DWARF) of the code in `missing`, which is joined and has the file's own addresses, and of all other code of the units
- * that it is in; all that these units have goes to `known`, too. 0: no memory.
+ * Part of tw_gather_file: adds lines and inlined functions (DWARF) of the code in `missing` (joined, with the file's
+ * own addresses), and of all other code of the same units. All code of these units also goes to `known`. 0: no
+ * memory.
  */
 int tw_gather_lines(const struct tw_symbols *symbols, size_t file, const struct tw_ran_list *missing, struct tw_name_table *out,
                     struct tw_ran_list *known);

@@ -1,5 +1,5 @@
 /*
- * Names that are kept with a recording: its file `names` (docs/format.md), one block for each name table.
+ * Names kept with a recording: its file `names` (docs/format.md), with one block for each name table.
  */
 #ifndef TW_NAMES_KEPT_H
 #define TW_NAMES_KEPT_H
@@ -19,12 +19,13 @@ uint8_t *tw_name_table_pack(const struct tw_name_table *t, size_t *n);
 int tw_name_table_unpack(const uint8_t *bytes, size_t n, struct tw_name_table *out);
 
 /*
- * Gathers the names of what ran in the recording in directory `dir`, which may still be open for writing, and keeps them there, in place of what was kept
- * before. `store`: where what is found out of files is kept for other recordings; it may be NULL. 0 or an enum tw_error.
+ * Gathers the names of what ran in the recording in directory `dir`, which may still be open for writing, and stores
+ * them there, replacing earlier ones. `store`: keeps names of files for other recordings; may be NULL. 0 or an enum
+ * tw_error.
  */
 int tw_names_keep(const char *dir, const struct tw_name_store *store, struct tw_ahead *ahead);
 
-/* Likewise of a recording that is open; of one in memory (recording.h) its directory must be known. `ahead`: what has been opened of its files, or NULL. */
+/* The same for an open recording; one in memory (recording.h) must know its directory. `ahead`: its files opened ahead, or NULL. */
 int tw_names_keep_of(const struct tw_recording *r, const struct tw_name_store *store, struct tw_ahead *ahead);
 
 #endif

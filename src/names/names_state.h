@@ -1,5 +1,6 @@
 /*
- * What the sources of the names share: names.c (opening, and the names of code) and variables.c (data, and from a name to its places).
+ * Shared by the sources of the names: names.c (opening, and names of code) and variables.c (data, and places by
+ * name).
  */
 #ifndef TW_NAMES_STATE_H
 #define TW_NAMES_STATE_H
@@ -22,15 +23,15 @@ struct tw_name_target {
 struct tw_names {
 	const struct tw_recording *recording;
 	struct tw_places places;
-	struct tw_name_table *tables; /* those of the files, beside those of the places; then those of code that processes made */
+	struct tw_name_table *tables; /* those of the files, parallel to those of the places; then those of code made by processes */
 	size_t n_tables;
 	struct tw_name_target *targets; /* sorted */
 	size_t n_targets;
 	struct tw_begins begins;
-	pthread_mutex_t lock; /* of the texts, and of what is found when first asked for: */
+	pthread_mutex_t lock; /* protects the texts, and what is found when first asked for: */
 	struct tw_anonymous anonymous;
 	int has_anonymous;
-	_Atomic int has_own; /* of variables that threads have of their own, which are not changed then: */
+	_Atomic int has_own; /* protects thread-local variables, which do not change once found: */
 	struct tw_own_bases own_bases;
 	struct tw_own_names *own; /* NULL: there are none */
 	int has_members;

@@ -1,5 +1,6 @@
 /*
- * Where threads have the variables that are their own (own_variables.h): the bases of fs, by the recording's events, of all threads and times.
+ * Bases of fs of all threads and times, from the recording's events: they tell where threads have thread-local
+ * variables (own_variables.h).
  */
 #ifndef TW_OWN_BASES_H
 #define TW_OWN_BASES_H
@@ -16,11 +17,11 @@ struct tw_own_bases {
 	size_t n, room;
 };
 
-/* What cannot be read is left out. 0: no memory; tw_own_bases_free in any case. */
+/* Unreadable data is skipped. 0: no memory; tw_own_bases_free in any case. */
 int tw_own_bases_find(const struct tw_places *p, struct tw_own_bases *out);
 void tw_own_bases_free(struct tw_own_bases *b);
 
-/* The lowest base of an image above an address; 0: there is none. */
+/* The lowest base of an image above an address; 0: none. */
 uint64_t tw_own_base_above(const struct tw_own_bases *b, uint32_t image, uint64_t address);
 
 #endif

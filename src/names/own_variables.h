@@ -1,9 +1,9 @@
 /*
- * Variables that each thread has of its own (thread_local), of what was loaded when the program began: each stands at the same distance from the base of fs in all threads. Libraries
- * that are loaded later (dlopen) have theirs elsewhere, in memory that each thread is given when it first asks.
+ * Thread-local variables of files loaded at program start: in every thread, each has the same distance from the base
+ * of fs. Libraries loaded later (dlopen) have theirs elsewhere, in memory that a thread gets when it first asks.
  *
- * The distances are those of glibc's loader: below the base, the executable's first, then those of the libraries in the order in which they were mapped. Which variables there are is told
- * by the files as they are now.
+ * The distances follow glibc's loader: below the base, first the executable's, then the libraries' in the order in
+ * which they were mapped. The variables come from the files as they are now.
  */
 #ifndef TW_OWN_VARIABLES_H
 #define TW_OWN_VARIABLES_H
@@ -18,10 +18,10 @@ struct tw_own_variable {
 	uint64_t in_segment; /* and where it stands in that file's thread-local segment */
 };
 
-/* Those of this name, as tw_names_find has it. Fills at most `room` of them; returns how many there are. */
+/* Variables of this name, with the meaning of names in tw_names_find. Fills at most `room`; returns how many there are. */
 size_t tw_own_variables_find(const struct tw_recording *r, const char *module, const char *name, struct tw_own_variable *out, size_t room);
 
-/* All of them, to be told by name. NULL: no memory; then none has one. `mangled`: names as the linker knows them. */
+/* All of them, to be named by offset. NULL: no memory; then none has a name. `mangled`: names as the linker knows them. */
 struct tw_own_names;
 struct tw_own_names *tw_own_names_new(const struct tw_recording *r, int mangled);
 void tw_own_names_free(struct tw_own_names *o);
@@ -31,7 +31,7 @@ struct tw_own_name {
 	const char *name, *module; /* module: the file's name */
 };
 
-/* The one that covers what is so far from the base of fs. NULL: there is none. */
+/* The one that covers this distance from the base of fs. NULL: none. */
 const struct tw_own_name *tw_own_names_at(const struct tw_own_names *o, uint32_t image, int64_t at);
 
 /* The lowest of an image; 0: it has none. */

@@ -1,5 +1,5 @@
 /*
- * What ran: the pieces of code that a recording's descriptors tell of, by file; and those in no file, by process.
+ * What ran: the pieces of code that a recording's descriptors name, by file; and those in no file, by process.
  */
 #ifndef TW_RAN_H
 #define TW_RAN_H
@@ -36,28 +36,28 @@ struct tw_ran_block {
 };
 
 /*
- * Fills *out, which the caller gives to tw_ran_free in any case, from the descriptors and n more blocks. A descriptor tells its process, not its image: where several files were mapped at an
- * address, one after the other, code there counts for each. 0: no memory.
+ * Fills *out from the descriptors and n more blocks; tw_ran_free in any case. A descriptor names its process, not its
+ * image: if several files were mapped at an address one after another, code there counts for each. 0: no memory.
  */
 int tw_ran_find(const struct tw_places *places, const struct tw_ran_block *more, size_t n, struct tw_ran *out);
 void tw_ran_free(struct tw_ran *r);
 
-/* Whether something in [start, end) ran. The list must have been joined. */
+/* Whether something in [start, end) ran. The list must be joined. */
 int tw_ran_any(const struct tw_ran_list *joined, uint64_t start, uint64_t end);
 
 /* The sorted list without overlaps. 0: no memory. */
 int tw_ran_join(const struct tw_ran_list *list, struct tw_ran_list *out);
 
-/* Puts a piece at the end, which is freed with the list. 0: no memory. */
+/* Appends a piece. The list owns it. 0: no memory. */
 int tw_ran_add(struct tw_ran_list *list, uint64_t start, uint64_t end);
 
-/* Sorts what was added by start; pieces with the same start stand in any order. */
+/* Sorts what was added by start; pieces with the same start are in any order. */
 void tw_ran_order(struct tw_ran_list *list);
 
 /* Sorts and joins what was added: no piece overlaps or touches another. */
 void tw_ran_sort(struct tw_ran_list *list);
 
-/* What of one list is not in the other; both have been joined, and so is *out. 0: no memory. */
+/* The part of one list that is not in the other; both must be joined, and *out is. 0: no memory. */
 int tw_ran_without(const struct tw_ran_list *joined, const struct tw_ran_list *other, struct tw_ran_list *out);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * Name tables: what is known of one file (or of the code that one process made while it ran) to name addresses by. A table is built from the file
- * (gather.h) or read from the recording, where it was kept (kept.h); it is searched the same way.
+ * Name tables: all that is needed to name addresses of one file, or of the code that one process made while it ran. A
+ * table is built from the file (gather.h) or read from the recording that keeps it (kept.h); both are searched the
+ * same way.
  *
- * Addresses are the file's own; of code in no file, those in memory. Texts go by number. Arrays are sorted by start once tw_name_table_settle has run.
+ * Addresses are the file's own; for code in no file, those in memory. Texts are referred to by number. Arrays are
+ * sorted by start after tw_name_table_settle.
  */
 #ifndef TW_NAME_TABLE_H
 #define TW_NAME_TABLE_H
@@ -13,7 +15,7 @@
 
 struct tw_name_function {
 	uint64_t start, end;
-	uint32_t name; /* "": it has none, only unwind information tells where it is */
+	uint32_t name; /* "": none; only unwind information tells where it is */
 	uint32_t plt;  /* enum tw_plt of names/functions.h */
 };
 
@@ -23,7 +25,7 @@ struct tw_name_line {
 	uint32_t source, line;
 };
 
-/* Code of a function that was inlined. Without overlap: it is the innermost one's. */
+/* Code of an inlined function. Pieces do not overlap: each belongs to the innermost function. */
 struct tw_name_inlined {
 	uint64_t start, end;
 	uint32_t node;
@@ -33,7 +35,7 @@ struct tw_name_inlined {
 /* A function inlined at one place. */
 struct tw_name_node {
 	uint32_t name;
-	uint32_t parent;       /* the node it is inlined into, before it in the array; TW_NAME_NONE: the function itself */
+	uint32_t parent;       /* the node into which it is inlined, earlier in the array; TW_NAME_NONE: the function itself */
 	uint32_t source, line; /* of the call; source may be TW_NAME_NONE */
 };
 
@@ -77,7 +79,7 @@ struct tw_name_items {
 };
 
 struct tw_name_table {
-	char *path;         /* of the file, as mapped; "" for code that a process made */
+	char *path;         /* of the file, as mapped; "" for code made by a process */
 	uint32_t pid;       /* of that process; else 0 */
 	uint32_t why;       /* enum tw_name_why */
 	uint32_t has_lines; /* 1: there is debug information */
@@ -89,18 +91,18 @@ struct tw_name_table {
 /* Bytes of one item of an array. */
 size_t tw_name_item_bytes(enum tw_name_array array);
 
-/* Adds a copy of *item to an array, or a text. 0: there is no memory; TW_NO_TEXT. */
+/* Adds a copy of *item to an array, or a text. 0: no memory; for texts TW_NO_TEXT. */
 int tw_name_table_add(struct tw_name_table *t, enum tw_name_array array, const void *item);
 uint32_t tw_name_table_text(struct tw_name_table *t, const char *text);
 
-/* Sorts what was added, and makes the texts that are shown (`mangled`: as they are). 0: there is no memory. */
+/* Sorts what was added, and makes the displayed texts (`mangled`: as they are). 0: no memory. */
 int tw_name_table_settle(struct tw_name_table *t, int mangled);
 
 void tw_name_table_free(struct tw_name_table *t);
 
 /* What an address is in, or NULL. */
 const struct tw_name_function *tw_name_table_function(const struct tw_name_table *t, uint64_t vaddr);
-/* An address is in no function: where the one before it ends; 0: there is none. */
+/* For an address in no function: the end of the previous function; 0: none. */
 uint64_t tw_name_table_gap(const struct tw_name_table *t, uint64_t vaddr);
 const struct tw_name_line *tw_name_table_line(const struct tw_name_table *t, uint64_t vaddr);
 const struct tw_name_inlined *tw_name_table_inlined(const struct tw_name_table *t, uint64_t vaddr);
@@ -111,10 +113,10 @@ static inline const struct tw_name_node *tw_name_table_node(const struct tw_name
 	return (const struct tw_name_node *)t->items[TW_NAME_NODES].at + node;
 }
 
-/* The file's address of what stands at `offset` in it; the offset if its segments are not known. */
+/* The file's address of what is at `offset` in it; the offset if its segments are unknown. */
 uint64_t tw_name_table_vaddr(const struct tw_name_table *t, uint64_t offset);
 struct tw_module;
-/* From the file's addresses to those in memory. The pages of the file that are mapped as the module may hold parts of other segments, too. */
+/* The difference between memory addresses and the file's. The file's pages mapped as the module may also hold parts of other segments. */
 uint64_t tw_name_table_shift(const struct tw_name_table *t, const struct tw_module *m);
 
 /* The sentence for a reason; "" for TW_NAME_FINE. */

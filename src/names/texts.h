@@ -1,5 +1,5 @@
 /*
- * Names by number: each different text gets the next number, from 0 on.
+ * Texts by number: each different text gets the next number, from 0 on.
  */
 #ifndef TW_TEXTS_H
 #define TW_TEXTS_H

@@ -4,7 +4,7 @@
 
 #include <trackway/analyzer.h>
 
-/* The number that a value of kind NUMBER or BYTES is. 0: it is none. */
+/* Parses the value of an option of kind NUMBER or BYTES. 0: not a number. */
 int tw_option_number(const struct tw_option *option, const char *value, uint64_t *out);
 
 #endif

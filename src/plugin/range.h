@@ -1,6 +1,7 @@
 /*
- * Ranges of memory by name: "0xADDRESS" or "SYMBOL", or "MODULE!SYMBOL", each perhaps with "+BYTES". A symbol may be followed by members and elements: "list.head", "table[3].next".
- * An address is that of every process; a symbol stands elsewhere in each image, and one that is thread_local elsewhere in each thread.
+ * Ranges of memory by name: "0xADDRESS", "SYMBOL" or "MODULE!SYMBOL", optionally with "+BYTES". Members and elements
+ * may follow a symbol: "list.head", "table[3].next". An address is the same in every process; a symbol's differs
+ * between images, and a thread-local symbol's between threads.
  */
 #ifndef TW_PLUGIN_RANGE_H
 #define TW_PLUGIN_RANGE_H
@@ -12,28 +13,28 @@ struct tw_range {
 	uint64_t start, end;
 	uint32_t image;    /* UINT32_MAX: any */
 	uint32_t is_own;   /* 1: it is thread_local, */
-	int64_t from_base; /* ... and begins so far from the base of fs; where that is not known, start and end are 0 */
+	int64_t from_base; /* ... and its offset from the base of fs; while that base is unknown, start and end are 0 */
 	uint64_t bytes;    /* likewise */
 };
 
 struct tw_ranges {
 	struct tw_range *items;
 	size_t n;
-	char why[200]; /* it has been looked for, and a variable was found that has no such part: why not */
+	char why[200]; /* why a variable that was found has no such part */
 	/* private */
 	char *module, *symbol; /* NULL: not given */
 	uint64_t bytes;        /* 0: as many as the symbol has */
 	uint64_t base;         /* of fs; 0: not known */
 };
 
-/* 0, or -1: the text is none of these. *ranges is to be given to tw_ranges_free in any case. */
+/* 0, or -1: invalid text. *ranges must be given to tw_ranges_free in any case. */
 int tw_ranges_parse(struct tw_ranges *ranges, const char *text);
 void tw_ranges_free(struct tw_ranges *ranges);
 
-/* Finds the symbol, if it is one. None may be found. 0 or TW_ERR_MEMORY. */
+/* Finds the symbol, if the range has one. There may be none. 0 or TW_ERR_MEMORY. */
 int tw_ranges_find(struct tw_ranges *ranges, struct tw_names *names);
 
-/* Any event of the thread that is looked at, before what follows it: what is thread_local is where this thread has it. */
+/* Call with each event of the thread under analysis, before what follows it: updates where this thread's thread-local variables are. */
 void tw_ranges_event(struct tw_ranges *ranges, const struct tw_event *e);
 /* Whether that will be another place than before. */
 int tw_ranges_move(const struct tw_ranges *ranges, const struct tw_event *e);

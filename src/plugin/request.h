@@ -1,7 +1,7 @@
 /*
- * A request: an analyzer, with the options that it was given. The same options go by --NAME VALUE on the command line of `analyze` and by NAME=VALUE behind a
- * comma in `record --with`: those of the analyzer itself, and those that all have (tw_common_options), which say what part of the execution it gets to see and
- * where the answer goes.
+ * A request: an analyzer with its options. The same options are written --NAME VALUE on the command line of `analyze`
+ * and NAME=VALUE, after a comma, in `record --with`. There are the analyzer's own, and common ones
+ * (tw_common_options), which say what part of the execution it sees and where the answer goes.
  */
 #ifndef TW_PLUGIN_REQUEST_H
 #define TW_PLUGIN_REQUEST_H
@@ -13,14 +13,14 @@
 #include <trackway/analyzer.h>
 #include <trackway/names.h>
 
-/* What of an execution an analyzer sees. All zeros: all of it. */
+/* The part of an execution that an analyzer sees. All zeros: everything. */
 struct tw_view {
 	int has_thread;
 	uint32_t thread;          /* serial number */
 	struct tw_where from, to; /* TW_WHERE_COUNT: instructions of the thread; TW_WHERE_TIME: since the start; TW_WHERE_NONE: no limit */
 	const char *function;     /* code of this function only: NAME or MODULE!NAME; NULL: any */
-	const char *module;       /* code of this file only, by its path or the last part of it; NULL: any */
-	const char *range;        /* references to this memory only: 0xADDRESS or SYMBOL, perhaps with +BYTES; NULL: any */
+	const char *module;       /* only code of this file, by path or last component; NULL: any */
+	const char *range;        /* only references to this memory: 0xADDRESS or SYMBOL, optionally with +BYTES; NULL: any */
 };
 
 /* One option's value. */
@@ -45,29 +45,35 @@ struct tw_request {
 
 extern const struct tw_option tw_common_options[];
 
-/* Of the option: 0 no value, 1 a value, 2 perhaps one. */
+/* Does the option take a value? 0: no; 1: yes; 2: optionally. */
 int tw_option_wants(const struct tw_option *option);
 
-/* Whether batches can be looked at as they come, while the program runs: not where names are needed for it, or the order of threads. */
+/* Whether batches can be analyzed while the program runs: not if that needs names, or the order of threads. */
 int tw_request_is_live(const struct tw_request *r);
 
-/* A request without options. 0: no memory. The strings given to this and to tw_request_set must stay. */
+/* A request without options. 0: no memory. The strings given to this and to tw_request_set must stay valid. */
 int tw_request_init(struct tw_request *r, const struct tw_analyzer *analyzer, const char *name);
 void tw_request_free(struct tw_request *r);
 
-/* The options of an analyzer, its own first; NULL behind the last one. */
+/* The options of an analyzer, its own first; NULL after the last. */
 const struct tw_option *tw_request_option(const struct tw_analyzer *analyzer, size_t i);
 
-/* The option that stands before DIR without its name, of an analyzer that has one. */
+/* The option that is given without its name, before DIR, if the analyzer has one. */
 const struct tw_option *tw_request_argument(const struct tw_analyzer *analyzer);
 
-/* Sets an option by its place in that order. 0, or -1: `why` says in one sentence, without a full stop, what is wrong with the value. `value` NULL: none was given. */
+/*
+ * Sets an option by its position in that order. 0, or -1 with one sentence, without a full stop, in `why`: what is
+ * wrong with the value. `value` NULL: none was given.
+ */
 int tw_request_set(struct tw_request *r, size_t option, const char *value, char *why, size_t size);
 
-/* Whether the option that an analyzer cannot do without has been given; 1 where there is none. */
+/* Whether the analyzer's mandatory option has been given; 1 if it has none. */
 int tw_request_has_argument(const struct tw_request *r);
 
-/* Sets options of a list, "json,top=5,range=0x1000+64", which is cut into pieces in place. 0, or -1 as above; of an unknown option it says which there are. */
+/*
+ * Sets the options of a list, "json,top=5,range=0x1000+64", which is split in place. 0, or -1 as above; for an
+ * unknown option, `why` lists the known ones.
+ */
 int tw_request_set_all(struct tw_request *r, char *list, char *why, size_t size);
 
 /* The value of one of the analyzer's own options. Ends the process if it has no such option. */

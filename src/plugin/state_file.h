@@ -1,8 +1,10 @@
 /*
- * State files (`analyze --state`): parts of an analysis (parts.h), packed, so that a later run goes on where one stopped, or was killed.
+ * State files (`analyze --state`): packed parts of an analysis (parts.h), so that a later run continues where one
+ * stopped or was killed.
  *
- * A file says which analyzer it is of, in which version of its bytes, and with which options; each part of it, of which units of which recording. All has checksums.
- * A file is written beside its place and then renamed: there is always a whole one. Parts of several recordings may stand in one.
+ * A file names its analyzer, the version of that analyzer's bytes, and the options; for each part, its units and
+ * recording. Everything has checksums. A file is written beside its place and then renamed, so there is always a
+ * complete one. Parts of several recordings may be in one file.
  */
 #ifndef TW_STATE_FILE_H
 #define TW_STATE_FILE_H
@@ -22,8 +24,10 @@ struct tw_packed_parts {
 	size_t n, room;
 };
 
-/* Reads a file's parts. 0: there is no such file, or they are in *out, which is to be freed with tw_packed_parts_free in any case; 1: `why` says in one sentence without a full
- * stop what is wrong with it. */
+/*
+ * Reads a file's parts. 0: there is no such file, or the parts are in *out (tw_packed_parts_free in any case); 1:
+ * `why` says in one sentence without a full stop what is wrong with it.
+ */
 int tw_state_read(const char *path, const struct tw_request *request, struct tw_packed_parts *out, char *why, size_t size);
 
 /* Likewise. */

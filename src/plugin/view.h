@@ -1,11 +1,12 @@
 /*
- * The view: the one stage that all batches pass before an analyzer which is to see only a part of the execution (struct tw_view of request.h).
+ * The view: the stage that all batches pass before an analyzer that is to see only a part of the execution (struct
+ * tw_view of request.h).
  *
- * What is left of a batch is given on as batches of its own, each of them a piece without a hole, so that its first_insn, first_block and first_ref are what they
- * say. Events that tell of threads, processes, mappings and registers pass always; a system call, signal or stamp passes if its instruction is part of the view,
- * a signal also if its handler is.
+ * What remains of a batch is passed on as batches of their own, each a piece without a hole, so that first_insn,
+ * first_block and first_ref are correct. Events about threads, processes, mappings and registers always pass. A
+ * system call, signal or stamp passes if its instruction is in the view; a signal also if its handler is.
  *
- * One struct tw_views serves all states of a run, one struct tw_viewer a state.
+ * One struct tw_views serves all states of a run; each state has one struct tw_viewer.
  */
 #ifndef TW_PLUGIN_VIEW_H
 #define TW_PLUGIN_VIEW_H
@@ -15,24 +16,26 @@
 struct tw_views;
 struct tw_viewer;
 
-/* 1: all is seen, and there is no need for any of this. */
+/* 1: everything is visible, and none of this is needed. */
 int tw_view_is_all(const struct tw_view *view);
 
-/* `no_code`: as TW_NEEDS_NO_CODE. The context must stay. NULL: see tw_context_complaint; or there is no memory, where that is empty. */
+/* `no_code`: as TW_NEEDS_NO_CODE. The context must outlive it. NULL: see tw_context_complaint; if that is empty: no memory. */
 struct tw_views *tw_views_new(const struct tw_context *context, const struct tw_view *view, int no_code);
 void tw_views_free(struct tw_views *v);
 
-/* Whether anything of a chunk can be part of the view; `thread` and `chunk` as in tw_recording_chunk_info. A range of addresses is looked for in the recording's index, if it has
- * one. By one thread at a time. */
+/*
+ * Whether anything in a chunk can be in the view; `thread` and `chunk` as in tw_recording_chunk_info. A range of
+ * addresses is looked up in the recording's index, if there is one. By one thread at a time.
+ */
 int tw_views_chunk(struct tw_views *v, size_t thread, size_t chunk);
 
 /* Whether what was to be found by name has been found. 0: *what is the name. */
 int tw_views_found(const struct tw_views *v, const char **what);
 
-/* The function that is seen, and *module, the file that it is to be in; each is NULL where none was asked for. */
+/* The visible function, and in *module the file that it must be in; NULL if not requested. */
 const char *tw_views_function(const struct tw_views *v, const char **module);
 
-/* What of it has been found so far, as a number, and what was found elsewhere: in an earlier run, or by another process. */
+/* What has been found so far, as a number, and what was found elsewhere: in an earlier run, or by another process. */
 uint32_t tw_views_findings(const struct tw_views *v);
 void tw_views_add_findings(struct tw_views *v, uint32_t findings);
 
