@@ -84,8 +84,7 @@ void tw_output_abandon(struct tw_output *o)
 	pthread_mutex_lock(&o->writing);
 	tw_output_write_up_to(o, atomic_load(&o->all_described));
 	if (!atomic_exchange(&o->failed, 1)) {
-		snprintf(r->failure, sizeof r->failure,
-		         "encoding was broken off; the next command that reads the recording goes on with it");
+		snprintf(r->failure, sizeof r->failure, "encoding was interrupted; the next command that reads the recording continues it");
 		r->abandoned = 1;
 	}
 	atomic_store(&o->abandoned, 1);

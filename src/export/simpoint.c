@@ -406,7 +406,7 @@ int tw_simpoint_check(const struct tw_simpoint *s)
 	if (tw_recording_n_threads(s->recording) < 2)
 		return 0;
 	if (!strcmp(s->path, "-"))
-		return tw_fail(TW_ERR_SYSTEM, "each thread has vectors in a file of its own, so that standard output will not do");
+		return tw_fail(TW_ERR_SYSTEM, "each thread has its own file of vectors, so they cannot go to standard output");
 	if (!strncmp(s->path, "/dev/", 5) || (!stat(s->path, &there) && !S_ISREG(there.st_mode)))
 		return tw_fail(TW_ERR_SYSTEM, "each thread has its own file of vectors, named after the one given; %s is not a file",
 		               s->path);

@@ -345,7 +345,7 @@ int tw_work_alone(struct tw_job *job, char **dirs, size_t n)
 	struct tw_outfile to = {0};
 	int status = tw_job_agree(!job->rank && !open_output(job, dirs, n, &to));
 	if (!status && job->how.state && !strstr(job->how.state, "%r"))
-		status = job->rank ? 1 : tw_usage_error("analyze", "with --mine the name of --state needs %%r in it, which is the rank");
+		status = job->rank ? 1 : tw_usage_error("analyze", "with --mine, the file of --state must contain %%r, the rank");
 	for (size_t i = 0; i < n && !tw_job_agree(status > 1); i++) {
 		char *dir = own_name(job, dirs[i]), *text = NULL;
 		size_t bytes = 0;

@@ -51,7 +51,7 @@ static const char *wrong_with(struct tw_database *d, int result)
 	case SQLITE_INTERRUPT:
 		return "the answer takes too long, or is too large: ask for less (limit 1000)";
 	case SQLITE_AUTH:
-		return "only select can be had here";
+		return "only SELECT statements are allowed here";
 	default:
 		return sqlite3_errmsg(tw_database_handle(d));
 	}

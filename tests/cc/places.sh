@@ -102,11 +102,11 @@ for way in 'g++ -O2' 'g++ -O2 -fcf-protection' 'g++ -O0 -fPIC -shared'; do
 	more=
 done
 one_sentence "$TW" record --start=0x1234567890 ./p
-says 'but at a function or a time'
+says 'can only be a function or a time'
 one_sentence "$TW" record --start=1000i ./p
-says 'no .--start but at a function or a time'
+says "--start can only be a function or a time, not '1000i'"
 one_sentence "$TW" record --stop=0x1234567890 ./p
-says 'no .--stop but at a function, a count or a time'
+says "--stop can only be a function, a count or a time, not '0x1234567890'"
 "$TW" record -o recording.tw --start=nosuch ./p >out 2>err
 grep -q 'nosuch was not found' err || fail "a function that is not there: $(cat err)"
 

@@ -62,7 +62,7 @@ status=$?
 [ $status = $native_status ] || [ $status = 143 ] || fail "broken off: status $status: $(cat err)"
 if [ -e broken.tw/spool ]; then
 	run check.out check.err "$TW" check broken.tw
-	grep -q 'are in the recording now' check.err || fail "broken off: $(cat check.err)"
+	grep -q 'have been added to the recording' check.err || fail "broken off: $(cat check.err)"
 	[ ! -e broken.tw/spool ] || fail "broken off: the spool is still there"
 	grep -qi 'lost\|damage\|missing' check.out check.err && fail "broken off: $(cat check.out check.err)"
 	"$TW" report --self --csv --function step broken.tw >step.broken 2>report.err
