@@ -76,7 +76,7 @@ done
 one_sentence "$TW" blocks --simpoint=/nowhere/x recording.tw
 says '/nowhere/x: No such file'
 one_sentence "$TW" blocks --simpoint=- recording.tw
-says 'standard output will not do'
+says 'cannot go to standard output'
 mkfifo pipe
 one_sentence "$TW" blocks --simpoint=pipe recording.tw
 says 'pipe is not a file'
