@@ -59,7 +59,7 @@ status, rows = ask("POST", "/sql", "select sum(refs) as n from threads")
 assert status == 200 and json.loads(rows)[0]["n"] == data["facts"]["refs"], rows
 status, rows = ask("POST", "/sql", "select count(*) as n from refs where thread = 0;")
 assert status == 200 and json.loads(rows)[0]["n"] == data["facts"]["refs"], rows
-for question, said in (("select nosuch", b"no such column"), ("attach database '/etc/passwd' as p", b"only SELECT"), ("create table t(a)", b"only select"), ("pragma database_list", b"only select"),
+for question, said in (("select nosuch", b"no such column"), ("attach database '/etc/passwd' as p", b"only SELECT"), ("create table t(a)", b"only SELECT"), ("pragma database_list", b"only SELECT"),
                        ("select 1; select 2", b"one statement"), ("", b"no statement"), ("selec", b"syntax error")):
     status, text = ask("POST", "/sql", question)
     assert status == 400 and said in text, (question, status, text)
