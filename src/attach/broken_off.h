@@ -1,5 +1,5 @@
 /*
- * The system call that stopping a thread has broken off, if it has: which it is, and how it goes on.
+ * The system call that stopping a thread has interrupted, if any: which one, and how it continues.
  */
 #ifndef TW_BROKEN_OFF_H
 #define TW_BROKEN_OFF_H

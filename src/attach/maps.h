@@ -14,13 +14,13 @@ struct tw_maps_line {
 	char path[4096];  /* "" if it has none */
 };
 
-/* Calls `each` for every mapping, in order, until one call returns something else than 0, which is returned. -1: the map cannot be read. */
+/* Calls `each` for every mapping, in order, until a call returns something other than 0, which is returned. -1: the map cannot be read. */
 int tw_maps_each(pid_t pid, int (*each)(void *context, const struct tw_maps_line *line), void *context);
 
-/* The address of a system call instruction in the process's code, in the vDSO where there is one; 0: none is found. */
+/* The address of a system call instruction in the process's code, in the vDSO if there is one; 0: not found. */
 uint64_t tw_maps_find_call(pid_t pid);
 
-/* All of a file of the process's directory in /proc, with a NUL behind it, allocated, *n bytes; NULL: it is empty or cannot be read. */
+/* The whole file `name` from the process's directory in /proc, with a final NUL; allocated, *n bytes. NULL: empty or unreadable. */
 char *tw_proc_read(pid_t pid, const char *name, size_t *n);
 
 #endif

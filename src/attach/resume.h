@@ -1,9 +1,10 @@
 /*
- * A stopped thread goes on in its program's own code, in the system call in which it was found if it was in one.
+ * A stopped thread continues in its program's own code, in the system call in which it was found, if any.
  *
- * The kernel goes on with most calls by itself when it lets a thread go that has the program's registers and the result by which it restarts them, and knows what is left of their time.
- * Those that fail with EINTR by the stop are made again with what is left in the place of the time in one of their registers, which gets its value back behind the call: for that the thread
- * is followed on for a while (tw_tracee_await_calls).
+ * The kernel resumes most calls by itself if the released thread has the program's registers and the restart result;
+ * it also knows the remaining time. Calls that fail with EINTR because of the stop are made again, with the remaining
+ * time in a register in place of the original, which the register gets back after the call: for that, the thread is
+ * traced a little longer (tw_tracee_await_calls).
  */
 #ifndef TW_RESUME_H
 #define TW_RESUME_H

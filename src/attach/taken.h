@@ -1,5 +1,6 @@
 /*
- * What the engine has to know of a stopped process (base/attach.h), gathered, and laid out as it stands in the process's memory.
+ * What the engine must know about a stopped process (base/attach.h), gathered and laid out as in the process's
+ * memory.
  */
 #ifndef TW_TAKEN_H
 #define TW_TAKEN_H
@@ -24,13 +25,13 @@ struct tw_taken {
 	char *image;
 	size_t bytes, room;
 	uint64_t base;                  /* where it stands in the process */
-	uint64_t engine_path_at, stack; /* and of that, the path, and what the engine finds where a program finds its arguments */
+	uint64_t engine_path_at, stack; /* and in it, the path, and what the engine finds where a program finds its arguments */
 };
 
 /* 0, or -1 with a sentence in tracee->why. */
 int tw_taken_gather(struct tw_taken *k);
 
-/* Lays it out for this address, which is not 0. Its size does not depend on that. 0, or -1. */
+/* Lays it out for this address, which is not 0 and does not affect the size. 0, or -1. */
 int tw_taken_lay_out(struct tw_taken *k, uint64_t base);
 
 void tw_taken_free(struct tw_taken *k);

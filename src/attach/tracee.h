@@ -1,11 +1,13 @@
 /*
- * A process that runs, stopped as a whole (ptrace): its threads' registers and signal masks, its memory, and system calls that it makes for who stopped it.
+ * A running process, stopped completely (ptrace): its threads' registers and signal masks, its memory, and system
+ * calls that it makes for the tracer.
  *
  * What must hold:
- *  - A thread that is let go as it was found goes on as if it had not been stopped: a system call that the stop has broken off is made again by the kernel, with
- *    what is left of its time, or fails with EINTR where a signal's handler runs. So it is let go from a stop in which the kernel still decides that.
- *  - All calls are made by the one thread that stopped it (ptrace).
- *  - Nothing is done to the process if tw_tracee_stop fails.
+ *  - A thread released as it was found continues as if it had not been stopped: the kernel repeats an interrupted
+ *    system call with the rest of its time, or lets it fail with EINTR if a signal handler runs. So it is released
+ *    from a stop in which the kernel still makes that decision.
+ *  - All calls are made by the one thread that stopped the process (ptrace).
+ *  - If tw_tracee_stop fails, the process is unchanged.
  *
  * Functions return 0, or -1 with one sentence in `why`.
  */
@@ -21,67 +23,70 @@ struct tw_tracee_thread {
 	pid_t tid;
 	int stopped;                   /* else it runs, has ended, or has been let go */
 	int gone;                      /* it has ended */
-	int worked;                    /* it has made calls for us: it stands where the kernel decides nothing any more */
+	int worked;                    /* it has made calls for us: the kernel decides nothing about its own call any more */
 	int in_call;                   /* ... before one that tw_tracee_run has come to */
 	struct user_regs_struct found; /* as it was stopped */
-	int followed;                  /* it is in a call, behind which a register gets its value back: */
+	int followed;                  /* it is in a call, after which a register gets its value back: */
 	size_t register_at;            /* ... where in struct user_regs_struct */
 	uint64_t value;
 	uint64_t mask; /* of signals */
-	double ran;    /* when it last ran, by the clock of the scheduler of this processor, in ms; 0: not known */
+	double ran;    /* when it last ran, by the scheduler clock of this processor, in ms; 0: unknown */
 	int processor;
 };
 
 struct tw_tracee {
 	pid_t pid;
-	struct tw_tracee_thread *thread; /* the first has the number of the process, if it is there still */
+	struct tw_tracee_thread *thread; /* the first has the process's number, if it still exists */
 	size_t n, room;
 	uint64_t call_at; /* address of a system call instruction */
 	char why[512];
 };
 
 /*
- * For threads that are to be stopped one at a time, while others run: follows all that are not followed yet (*more: there were some), t->pid being set; stops one, with its
- * registers in `found` (1: it has ended); and lets it run on, with these registers if they are not NULL.
+ * For stopping threads one at a time while others run (t->pid must be set): tw_tracee_follow attaches to all new
+ * threads (*more: there were some). The others stop one thread, with its registers in `found` (1: it has ended), and
+ * let it run on, with these registers unless NULL.
  */
 int tw_tracee_follow(struct tw_tracee *t, int *more);
 int tw_tracee_interrupt(struct tw_tracee *t, size_t thread);
 int tw_tracee_resume(struct tw_tracee *t, size_t thread, const struct user_regs_struct *regs);
 
-/* Stops all threads, each with all signals blocked from then on. */
+/* Stops all threads; all signals of each are blocked from then on. */
 int tw_tracee_stop(struct tw_tracee *t, pid_t pid);
 
-/* Lets all go on as they were found, and forgets them. Threads that have ended meanwhile are no error. */
+/* Releases all threads as they were found, and forgets them. Threads that have ended meanwhile are not an error. */
 void tw_tracee_release(struct tw_tracee *t);
 
-/* Lets one go with these registers and this mask: where it stands in a system call, the kernel goes on with that. */
+/* Releases one with these registers and this mask: if it is in a system call, the kernel continues that. */
 void tw_tracee_go(struct tw_tracee *t, size_t thread, const struct user_regs_struct *regs, uint64_t mask);
 
 /*
- * The same, before a system call that is to be made with another value in one of its registers, at this place of struct user_regs_struct. The thread is still traced in the call;
- * tw_tracee_await_calls gives the register its value back behind it. That waits for all such calls, but no longer than `ms`: then the register stays what it is when the calling thread ends.
+ * The same before a system call that must be made with another value in one register, at this offset of struct
+ * user_regs_struct. The thread is still traced during the call; afterwards tw_tracee_await_calls restores the
+ * register. That waits for all such calls, but at most `ms`: after that, when the calling thread ends, the register
+ * keeps the new value.
  */
 void tw_tracee_go_through(struct tw_tracee *t, size_t thread, const struct user_regs_struct *regs, uint64_t mask, size_t register_at,
                           uint64_t value);
 void tw_tracee_await_calls(struct tw_tracee *t, unsigned ms);
 
-/* Lets one go that has been stopped by tw_tracee_interrupt, its mask as it is. */
+/* Releases one stopped by tw_tracee_interrupt, with its mask as it is. */
 void tw_tracee_resume_free(struct tw_tracee *t, size_t thread, const struct user_regs_struct *regs);
 
-/* Finds where system calls can be made from: once, before the first. tw_tracee_stop does it. */
+/* Finds a place for making system calls: once, before the first. tw_tracee_stop does it. */
 int tw_tracee_find_call(struct tw_tracee *t);
 
 /* Forgets all threads, wherever they are. */
 void tw_tracee_free(struct tw_tracee *t);
 
-/* Lets one go that is to go on where it stands now. */
+/* Releases one to continue where it is now. */
 void tw_tracee_leave(struct tw_tracee *t, size_t thread);
 
 /* Memory. */
 int tw_tracee_read(struct tw_tracee *t, uint64_t at, void *to, size_t bytes);
 int tw_tracee_write(struct tw_tracee *t, uint64_t at, const void *from, size_t bytes);
 
-/* A thread makes a system call with up to six arguments. *result as the kernel's. */
+/* A system call with up to six arguments that a thread makes. *result: the kernel's. */
 struct tw_tracee_call {
 	long number;
 	uint64_t a[6];
@@ -89,12 +94,12 @@ struct tw_tracee_call {
 int tw_tracee_call(struct tw_tracee *t, size_t thread, const struct tw_tracee_call *call, int64_t *result);
 
 /*
- * A thread goes on with these registers, in code that is no part of its program, until it makes system call `number` with `first` as its first argument. Its second is
- * *second then. It stands before that call.
+ * Runs a thread with these registers, in code that is not its program's, until it is about to make system call
+ * `number` with `first` as its first argument. *second: its second argument.
  */
 int tw_tracee_run(struct tw_tracee *t, size_t thread, const struct user_regs_struct *regs, long number, uint64_t first, uint64_t *second);
 
-/* How long ago it last ran before it was stopped, in ms, about; 0 where that is not known. Nothing else says since when it waits. */
+/* How long ago it last ran before it was stopped, in ms, approximately; 0: unknown. Nothing else tells since when it has been waiting. */
 uint64_t tw_tracee_waited(const struct tw_tracee_thread *thread);
 
 #endif

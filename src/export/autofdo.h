@@ -16,8 +16,10 @@
 
 #include <stdio.h>
 
-/* Writes the profile of the file at `path`, as mapped. 0, TW_ERR_MEMORY, or TW_ERR_SYSTEM if it has no debug information; the caller checks
- * ferror(f). */
+/*
+ * Writes the profile of the file at `path`, as mapped. 0, TW_ERR_MEMORY, or TW_ERR_SYSTEM without debug information;
+ * the caller checks ferror(f).
+ */
 int tw_autofdo(const struct tw_file_profile *p, const struct tw_symbols *symbols, const char *path, FILE *f);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * Callgrind's profile format, for KCachegrind and callgrind_annotate: for each instruction and source line, in the context of its function,
- * instructions executed (Ir), reads (Dr), writes (Dw), conditional and indirect branches executed (Bc, Bi), calls with their inclusive cost, jumps.
+ * Callgrind's profile format, for KCachegrind and callgrind_annotate. For each instruction and source line, in the
+ * context of its function, it has: instructions executed (Ir), reads (Dr), writes (Dw), conditional and indirect
+ * branches executed (Bc, Bi), calls with their inclusive cost, and jumps.
  *
- * The sums of Ir, Dr and Dw are the recording's totals of instructions, reads and writes (a modify is a read and a write). All processes and
- * threads are in one profile, told apart by the files their code comes from. What calls are is said in analyze/calls.h.
+ * The sums of Ir, Dr and Dw are the recording's totals of instructions, reads and writes (a modify is a read and a
+ * write). All processes and threads are in one profile, distinguished by their code's files. analyze/calls.h defines
+ * what a call is.
  */
 #ifndef TW_CALLGRIND_H
 #define TW_CALLGRIND_H
@@ -12,7 +14,7 @@
 #include <trackway/names.h>
 #include <trackway/replay.h>
 
-/* In place of tw_replay, as in struct tw_calls_options (analyze/call.h). NULL: tw_replay. */
+/* To be used instead of tw_replay, as in struct tw_calls_options (analyze/call.h). NULL: tw_replay. */
 struct tw_callgrind_replay {
 	int (*run)(void *run_context, const struct tw_recording *r, const struct tw_replay_options *replay,
 	           const struct tw_analyzer *analyzer, void *arg);

@@ -1,5 +1,5 @@
 /*
- * Descriptors in words: every fragment with its blocks, instructions and operations.
+ * Descriptors as text: every fragment with its blocks, instructions and operations.
  */
 #ifndef TW_CODE_H
 #define TW_CODE_H

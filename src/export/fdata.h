@@ -1,6 +1,7 @@
 /*
- * BOLT's profile format (fdata): how often each branch, and each way past one, was taken in one ELF file, by function and offset; and how often
- * its functions were entered from outside. What `llvm-bolt -instrument` counts is counted here, with the same names, without rebuilding the file:
+ * BOLT's profile format (fdata) for one ELF file: how often each branch was taken or fell through, by function and
+ * offset; and how often functions were entered from outside. It has the same counts and names as `llvm-bolt
+ * -instrument`, without rebuilding the file:
  *
  *     1 main 5d 1 main 30 0 15           from main+0x5d to main+0x30, 0 mispredicted (not known), 15 times
  *     0 [unknown] 0 1 main 0 0 1         main entered once from another file
@@ -12,7 +13,7 @@
 
 #include <stdio.h>
 
-/* Writes the profile of the file at `path`. 0, or an error whose detail says what is missing (there are no symbols). */
+/* Writes the profile of the file at `path`. 0, or an error whose detail says what is missing (no symbols). */
 int tw_fdata(const struct tw_file_profile *p, const struct tw_symbols *symbols, const char *path, FILE *f);
 
 #endif

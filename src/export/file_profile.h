@@ -1,5 +1,5 @@
 /*
- * The profile of one ELF file, in the file's own addresses: what all processes that mapped it did in it, summed up.
+ * The profile of one ELF file, in the file's own addresses, summed over all processes that mapped it.
  *
  * Instructions with a repeat prefix count once per execution here, however often they repeat.
  */
@@ -19,9 +19,10 @@ struct tw_file_insn {
 };
 
 /*
- * Control went `count` times from the instruction at `from` to the one at `to`; one of the two may be TW_OUTSIDE. A return belongs to its call: it is an
- * edge from the call to what stands behind it (`fall`), besides that from the call to the function called. A signal handler is entered from outside; where it
- * interrupted its program, control just went on; a branch that it came behind led to where it returned.
+ * Control went `count` times from the instruction at `from` to the one at `to`; either may be TW_OUTSIDE. A return
+ * belongs to its call: an edge leads from the call to its return address (`fall`), besides the one to the callee. A
+ * signal handler is entered from outside. Interrupted code just continues; a branch right before the interruption
+ * leads to where the handler returned.
  */
 struct tw_file_edge {
 	uint64_t from, to, count;
@@ -32,13 +33,15 @@ struct tw_file_edge {
 
 struct tw_file_profile {
 	struct tw_file_insn *insns; /* sorted by vaddr */
-	/* Sorted by `from`, then `to`: where branches and calls led and how often calls came back, the way past each conditional branch that was
-	 * never taken, and how often control fell into a place where branches lead. */
+	/*
+	 * Sorted by `from`, then `to`: targets of branches and calls, how often calls returned, fall-through of conditional
+	 * branches that were never taken, and how often control fell into a branch target.
+	 */
 	struct tw_file_edge *edges;
 	size_t n_insns, n_edges;
 };
 
-/* Fills *out, which the caller gives to tw_file_profile_free. `path` as in struct tw_symbol_place. 0 or TW_ERR_MEMORY. */
+/* Fills *out; tw_file_profile_free. `path` as in struct tw_symbol_place. 0 or TW_ERR_MEMORY. */
 int tw_file_profile(const struct tw_profile *p, const struct tw_symbols *symbols, const char *path, struct tw_file_profile *out);
 void tw_file_profile_free(struct tw_file_profile *p);
 

@@ -20,10 +20,9 @@ struct tw_lines_options {
 	enum tw_lines_kind kind;
 	int fd;
 	unsigned jobs;
-	int64_t one_thread; /* only this thread (by its serial number); -1: all, one after another */
-	uint64_t last;      /* of each thread only so many of them, the last ones; 0: `from` and `count` say which */
-	uint64_t from,
-	    count; /* accesses that were not made do not count; of the references, blocks or (lackey) instructions of the threads chosen; count UINT64_MAX: to the end */
+	int64_t one_thread;   /* only this thread (by its serial number); -1: all, one after another */
+	uint64_t last;        /* only the last so many of each thread; 0: `from` and `count` apply */
+	uint64_t from, count; /* of references, blocks or (lackey) instructions, without accesses not made; UINT64_MAX: to the end */
 	int (*damage)(void *context, size_t thread, size_t chunk, int error); /* as in struct tw_replay_options */
 	void *context;
 };

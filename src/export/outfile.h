@@ -1,6 +1,7 @@
 /*
- * A file that a command writes what was asked for into. A regular file is written aside and then put in its place, so that a reader never sees half of one and a command that
- * fails leaves what was there, and where the file system can, nothing else even if it is killed; anything else (a device, a pipe, a link) is written as it is.
+ * A command's output file. A regular file is written beside its place and then moved there, so that a reader never
+ * sees half of one, and a failed command leaves the old file. If the file system supports it, nothing else is left
+ * either, even if the command is killed. Anything else (device, pipe, link) is written directly.
  */
 #ifndef TW_OUTFILE_H
 #define TW_OUTFILE_H
@@ -15,13 +16,16 @@ struct tw_outfile {
 	int is_unnamed;       /* 1: it has not even that name yet */
 };
 
-/* Opens `name`, which must stay, "-" for standard output. 0 or TW_ERR_SYSTEM. */
+/* Opens `name`, which must stay valid; "-" is standard output. 0 or TW_ERR_SYSTEM. */
 int tw_outfile_open(struct tw_outfile *o, const char *name);
 
-/* The file that is open, for another program to write into in the place of this one. */
+/* The path of the open file, for another program that writes it. */
 const char *tw_outfile_path(struct tw_outfile *o);
 
-/* Closes it, and keeps it if `keep`; of standard streams nothing is told. 0, or TW_ERR_SYSTEM if something was wrong with writing what is kept. Nothing if it is not open. */
+/*
+ * Closes it, and keeps it if `keep`; does nothing if it is not open. 0, or TW_ERR_SYSTEM if writing a kept file
+ * failed; for standard streams always 0.
+ */
 int tw_outfile_close(struct tw_outfile *o, int keep);
 
 #endif

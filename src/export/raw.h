@@ -1,5 +1,5 @@
 /*
- * The streams of a chunk as they are: tags with the values that belong to them, and events.
+ * The raw streams of a chunk: tags with their values, and events.
  */
 #ifndef TW_RAW_H
 #define TW_RAW_H
@@ -8,7 +8,7 @@
 
 #include <trackway/recording.h>
 
-/* Prints as much as can be made sense of. Returns TW_ERR_FRAGMENT or TW_ERR_STREAM where that ends early. */
+/* Prints what can be understood. Returns TW_ERR_FRAGMENT or TW_ERR_STREAM if that ends early. */
 int tw_raw_print(struct tw_text *t, const struct tw_recording *r, const struct tw_chunk *chunk);
 
 #endif

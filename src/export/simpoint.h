@@ -3,9 +3,9 @@
  *
  *     T:1:1024 :7:99634          one line an interval: block id, instructions executed in that block
  *
- * Ids count from 1 in the order in which blocks were first seen, over all threads. An interval ends with the block that fills it; what that has
- * too much belongs to the next one's length. The last line of a thread is a shorter one. The counts of all lines sum up to what the thread executed. What a damaged chunk had is missing in its
- * intervals.
+ * Ids count from 1 in order of first appearance, over all threads. An interval ends with the block that fills it; the
+ * excess counts towards the next interval's length. The last line of a thread is shorter. The counts of all lines add
+ * up to what the thread executed, except for damaged chunks, which are missing in their intervals.
  */
 #ifndef TW_SIMPOINT_H
 #define TW_SIMPOINT_H
@@ -14,15 +14,17 @@
 
 struct tw_simpoint {
 	const struct tw_recording *recording;
-	const char
-	    *path; /* of the first thread's vectors; those of every other go to "PATH.THREAD" (its serial number). "-": standard output */
+	const char *path; /* for the first thread's vectors; other threads' go to "PATH.THREAD" (its serial number). "-": standard output */
 	uint64_t interval; /* instructions; not 0 */
 };
 
-/* Whether it can be done: standard output is for recordings of one thread. 0 or TW_ERR_SYSTEM, the detail says why. */
+/* Whether it is possible: standard output works only for recordings of one thread. 0 or TW_ERR_SYSTEM with the reason as detail. */
 int tw_simpoint_check(const struct tw_simpoint *s);
 
-/* Writes the vectors when it ends; its arg is a struct tw_simpoint. Its result is 0, TW_ERR_MEMORY, or TW_ERR_SYSTEM: a file cannot be written, the detail says which and why. */
+/*
+ * Writes the vectors at its end; its arg is a struct tw_simpoint. Its result is 0, TW_ERR_MEMORY, or TW_ERR_SYSTEM
+ * with the failed file and the reason as detail.
+ */
 extern const struct tw_analyzer tw_simpoint_analyzer;
 
 #endif

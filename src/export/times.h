@@ -34,8 +34,8 @@ struct tw_times_options {
 };
 
 /*
- * Holds the events of one chunk of each thread at a time. Returns 0, a negative enum tw_error (TW_ERR_COUNT_ONLY, TW_ERR_NOTHING: there are no streams), or the
- * negative of what damage() returned; failed writes are in *t.
+ * Holds the events of one chunk of each thread at a time. Returns 0, a negative enum tw_error (TW_ERR_COUNT_ONLY,
+ * TW_ERR_NOTHING: no streams), or the negative of what damage() returned; failed writes are in *t.
  */
 int tw_times_print(struct tw_text *t, const struct tw_recording *r, const struct tw_times_options *options);
 

@@ -1,5 +1,5 @@
 /*
- * What the calling-context tree tells of functions and pairs of functions, and as much of it as can be drawn.
+ * What the calling-context tree tells of functions and of pairs of functions, limited to what can be drawn.
  */
 #ifndef TW_CALLTREE_H
 #define TW_CALLTREE_H
@@ -7,7 +7,7 @@
 #include "analyzers/contexts.h"
 #include "html/compact.h"
 
-/* A function, of all contexts. What it executed while it was active already is part of its inclusive cost once. */
+/* A function, summed over all contexts. In recursion, its inclusive cost counts everything once. */
 struct tw_calltree_function {
 	const char *name, *module;
 	uint64_t calls;
@@ -37,10 +37,11 @@ void tw_calltree_free(struct tw_calltree *t);
 uint32_t tw_calltree_find(const struct tw_calltree *t, const char *name, const char *module);
 
 /*
- * The members "tree", {"parent", "name", "insns", "refs", "calls"}: arrays side by side, costs without those of what was called, item 0 the root; "tree_names",
- * [[NAME, MODULE]...]; and "edges", [[FROM, TO, CALLS, INSNS]...] by numbers of these names. Contexts beyond about `most`, or of whose names there would be more than
- * TW_CALLTREE_NAMES bytes, are given together, those of each parent in one item without a name (-1). Returns how many contexts those are. Edges are those that cost most:
- * TW_CALLTREE_EDGES at most, with at most half as many bytes of other names.
+ * The members "tree", {"parent", "name", "insns", "refs", "calls"}: parallel arrays with self costs, item 0 is the
+ * root; "tree_names", [[NAME, MODULE]...]; and "edges", [[FROM, TO, CALLS, INSNS]...] by numbers of these names.
+ * Contexts beyond about `most`, or whose names would need more than TW_CALLTREE_NAMES bytes, are combined, for each
+ * parent into one item without a name (-1). Returns the number of those contexts. Edges are those with the highest
+ * costs: at most TW_CALLTREE_EDGES, and at most half as many bytes of further names.
  */
 enum { TW_CALLTREE_NAMES = 1000000, TW_CALLTREE_EDGES = 20000 };
 

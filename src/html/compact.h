@@ -1,7 +1,7 @@
 /*
- * JSON without blanks, for pages: what goes into a page or over a socket in large amounts. (report/json.h is for people's eyes.)
+ * JSON without blanks, for large amounts of data in pages or over sockets. (report/json.h is for people.)
  *
- * Texts may stand within a <script> element: '<' is written \u003c. Bytes that are no UTF-8 become U+FFFD.
+ * Texts are safe in a <script> element: '<' is written \u003c. Bytes that are not UTF-8 become U+FFFD.
  */
 #ifndef TW_COMPACT_H
 #define TW_COMPACT_H
@@ -11,7 +11,7 @@
 
 struct tw_compact {
 	FILE *f;
-	int comma; /* what comes next is not the first of its object or array */
+	int comma; /* the next item is not the first of its object or array */
 };
 
 /* `key` is NULL in arrays and at the top. */

@@ -1,8 +1,9 @@
 /*
  * Memory over time: how often each piece of memory was read and written in each stretch of a thread's life.
  *
- * A cell is one page in one stretch. Pages begin as those of the processor, 4,096 bytes; whenever there are more than TW_HEAT_CELLS cells, pages get twice as
- * large. So a heat map never takes more than about 16 MB, whatever the program touches.
+ * A cell is one page in one stretch. Pages begin with the processor's size, 4,096 bytes; whenever there are more than
+ * TW_HEAT_CELLS cells, the page size doubles. So a heat map never takes more than about 16 MB, whatever the program
+ * touches.
  */
 #ifndef TW_HEAT_H
 #define TW_HEAT_H
@@ -23,7 +24,7 @@ struct tw_heat {
 	struct tw_heat_cell *cells; /* open hash of `room` places */
 	size_t n, room;
 	unsigned shift;
-	/* Where the cells of the pages of late are, by page: of one thread and stretch. */
+	/* Cells of recently used pages, by page: of one thread and stretch. */
 	struct tw_heat_cell *recent[TW_HEAT_RECENT];
 	uint32_t thread, stretch;
 };
@@ -35,7 +36,7 @@ void tw_heat_free(struct tw_heat *h);
 /* What is added next belongs to this stretch of this thread. */
 void tw_heat_at(struct tw_heat *h, uint32_t thread, uint32_t stretch);
 
-/* The same as tw_heat_add, of a page that was not met of late. */
+/* The same as tw_heat_add, for a page that was not used recently. */
 int tw_heat_add_other(struct tw_heat *h, uint64_t page, uint64_t reads, uint64_t writes);
 
 /* A number of references to an address. 0: no memory. */
@@ -50,10 +51,13 @@ static inline int tw_heat_add(struct tw_heat *h, uint64_t address, uint64_t read
 	return 1;
 }
 
-/* Adds all of another, perhaps of coarser pages. 0: no memory. */
+/* Adds all of another, whose pages may be larger. 0: no memory. */
 int tw_heat_merge(struct tw_heat *h, const struct tw_heat *more);
 
-/* The cells, n of them, by the programs that program_of() says threads run, by page, then thread and stretch; nothing can be added any more. */
+/*
+ * The n cells, sorted by the program that a thread runs according to program_of(), then by page, thread and stretch.
+ * Nothing can be added afterwards.
+ */
 const struct tw_heat_cell *tw_heat_sorted(struct tw_heat *h, uint32_t (*program_of)(void *context, uint32_t thread), void *context);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * A recording as a page to look at: summary, timeline, flame graph, functions with their code, memory over time, call graph, blocks.
+ * A recording as a page to look at: summary, timeline, flame graph, functions with their code, memory over time, call
+ * graph, blocks.
  *
- * The page is one file (assets/) with the recording's data in it as JSON; it needs no network and no server. `trackway serve` gives the same page, which then asks for the
- * code of functions when it is wanted (tw_page_function).
+ * The page is one file (assets/) with the recording's data in it as JSON; it needs no network and no server.
+ * `trackway serve` serves the same page, which then requests the code of functions when needed (tw_page_function).
  *
- * Two replays make it: the calling-context tree (calltree.h) with the block profile (listing.h), and the story (story.h) with what caches miss (cache_run.h).
+ * Two replays make it: one for the calling-context tree (calltree.h) with the block profile (listing.h), one for the
+ * story (story.h) with cache misses (cache_run.h).
  */
 #ifndef TW_PAGE_H
 #define TW_PAGE_H
@@ -32,7 +34,7 @@ struct tw_page {
 	double ns_per_cycle; /* 0: not known */
 };
 
-/* What is left out of large recordings, so that a page opens at once. */
+/* Limits for large recordings, so that a page opens at once. */
 enum {
 	TW_PAGE_FUNCTIONS = 4000, /* rows */
 	TW_PAGE_LISTINGS = 400,   /* functions with their code */
@@ -43,12 +45,12 @@ enum {
 	TW_PAGE_CODE = 3000000,  /* bytes of code */
 };
 
-/* Replays what is needed. 0 or an error; tw_page_close in any case. The recording and `dir` must stay. `naming` may be NULL. */
+/* Does the necessary replays. 0 or an error; tw_page_close in any case. The recording and `dir` must stay valid. `naming` may be NULL. */
 int tw_page_open(struct tw_page *p, const struct tw_recording *r, const char *dir, const struct tw_names_options *naming,
                  const struct tw_replay_options *replay);
 void tw_page_close(struct tw_page *p);
 
-/* The code of a function by its number in the page's list, as JSON. 0: there is no such function. */
+/* The code of a function by its number in the page's list, as JSON. 0: no such function. */
 int tw_page_function(struct tw_page *p, FILE *f, size_t function);
 
 #endif

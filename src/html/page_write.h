@@ -4,7 +4,7 @@
 
 #include "html/page.h"
 
-/* The page; `served`: without code of functions, which is asked for. The stream's errors are the caller's to see. */
+/* Writes the page; `served`: without the code of functions, which the page requests. The caller checks the stream for errors. */
 void tw_page_write(struct tw_page *p, FILE *f, int served);
 
 #endif

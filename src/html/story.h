@@ -1,9 +1,9 @@
 /*
- * The story of a recording: what happened when, gathered in one replay of all chunks, on all processors. Times of threads and system calls, signals, and memory
- * over time (heat.h).
+ * The story of a recording: what happened when, from one replay of all chunks on all processors. It has times of
+ * threads and system calls, signals, and memory over time (heat.h).
  *
- * A thread's life is cut into stretches of equal numbers of instructions. When a stretch was follows from the instructions and times of its marks: events that
- * have a time.
+ * A thread's life is divided into stretches of equal numbers of instructions. The time of a stretch follows from the
+ * instruction counts and times of its marks: events that have a time.
  */
 #ifndef TW_STORY_H
 #define TW_STORY_H
@@ -39,16 +39,16 @@ struct tw_story_event {
 	char *text;
 };
 
-/* What brk() gave a thread: from the first end of the heap to the last. */
+/* A thread's heap from brk(): from the first end of the heap to the last. */
 struct tw_story_heap {
 	uint64_t low, high;
 	uint32_t thread;
 };
 
-/* Stacks: pages of 64 KiB that a stack pointer pointed into, when it was looked at. */
+/* Stacks: 64-KiB pages into which the stack pointer pointed when it was sampled. */
 enum { TW_STORY_STACKS = 512 };
 
-/* At an instruction of a thread it was so late. */
+/* The time at an instruction of a thread. */
 struct tw_story_mark {
 	uint64_t insn, tsc;
 	uint32_t thread;
@@ -64,25 +64,25 @@ struct tw_story {
 	struct tw_story_heap *heaps;
 	size_t n_calls, n_sums, n_events, n_marks, n_heaps;
 	size_t calls_room, sums_room, events_room, marks_room, heaps_room;
-	uint64_t first, last;           /* time of the first and the last mark; both 0: there are none */
+	uint64_t first, last;           /* time of the first and the last mark; both 0: none */
 	uint64_t all_calls, all_events; /* how many there were */
 	uint64_t stacks[TW_STORY_STACKS];
 	size_t n_stacks;
 	struct tw_story **out; /* private: where it goes when it is whole */
 };
 
-/* The analyzer, and what its begin() is given; `out` as below. */
+/* The analyzer, and the argument of its begin(); `out` as below. */
 struct tw_story_request {
 	const struct tw_recording *recording;
 	struct tw_story **out;
 };
 extern const struct tw_analyzer tw_story_analyzer;
 
-/* Replays `r`. *out is the caller's, who gives it to tw_story_free in any case. 0 or an error. */
+/* Replays `r`. tw_story_free(*out) in any case. 0 or an error. */
 int tw_story_run(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_story **out);
 void tw_story_free(struct tw_story *s);
 
-/* The number of stretches of a thread, and the time at which one begins; 0: not known. */
+/* The number of stretches of a thread, and the time when one begins; 0: unknown. */
 uint32_t tw_story_stretches(const struct tw_recording *r, uint32_t thread);
 uint64_t tw_story_time(const struct tw_story *s, uint32_t thread, uint64_t insn);
 

@@ -1,5 +1,5 @@
 /*
- * Text to import: a file or a pipe, plain or compressed with gzip, xz or zstd, told by its first bytes.
+ * Text to import: a file or a pipe, plain or compressed with gzip, xz or zstd; its first bytes tell which.
  */
 #ifndef TW_INPUT_H
 #define TW_INPUT_H
@@ -16,7 +16,7 @@ void tw_input_close(struct tw_input *in);
 /* Up to n bytes of the text; 0 at its end, else a negative enum tw_error. */
 ssize_t tw_input_read(struct tw_input *in, void *to, size_t n);
 
-/* Whether compressed data ended before its end; tw_input_read takes that for the end of the text. */
+/* Whether compressed data was truncated; tw_input_read treats that as the end of the text. */
 int tw_input_cut_off(const struct tw_input *in);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Lackey traces into recordings. Each straight piece of the trace becomes a fragment, whose references have recorded addresses; how its code
- * ends is not known, nor are the program's modules, threads and events.
+ * Converts Lackey traces to recordings. Each straight piece of the trace becomes a fragment, whose references have
+ * recorded addresses. How its code ends is unknown, and so are the program's modules, threads and events.
  */
 #ifndef TW_IMPORT_LACKEY_H
 #define TW_IMPORT_LACKEY_H
@@ -12,14 +12,14 @@
 /* What could not be imported. */
 struct tw_import_facts {
 	uint64_t insns;   /* imported */
-	uint64_t orphans; /* references left out: before any instruction, or more than 256 of one */
-	int unwritten;    /* 1: what failed was writing the recording, not reading the trace */
+	uint64_t orphans; /* references left out: before any instruction, or beyond 256 of one */
+	int unwritten;    /* 1: writing the recording failed, not reading the trace */
 };
 
 /*
- * Reads `t` to its end and writes the recording into the new or empty directory `dir`, or where a recording stands, which is moved as by
- * `trackway record`. `name`: of the program, if the trace does not tell. A trace without instructions makes no directory. 0 or a
- * negative enum tw_error.
+ * Reads `t` to its end and writes the recording into the new or empty directory `dir`; a recording there is moved
+ * away, as by `trackway record`. `name`: of the program, if the trace does not tell. A trace without instructions
+ * creates no directory. 0 or a negative enum tw_error.
  */
 int tw_import_lackey(struct tw_trace *t, const char *name, const char *dir, struct tw_import_facts *facts);
 

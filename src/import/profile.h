@@ -5,7 +5,7 @@
 #include "analyze/profile.h"
 #include "import/trace.h"
 
-/* Reads `t` to its end and fills *out, which the caller gives to tw_profile_free (on failure it is empty). 0 or a negative enum tw_error. */
+/* Reads `t` to its end and fills *out, which is empty on failure; tw_profile_free. 0 or a negative enum tw_error. */
 int tw_profile_trace(struct tw_trace *t, struct tw_profile *out);
 
 #endif

@@ -27,7 +27,7 @@ enum { TW_TRACE_FIRST_BAD = 5 };
 
 struct tw_trace;
 
-/* Reads from `in`, which must outlive it. `insns_only`: references are checked and left out. NULL: no memory. */
+/* Reads from `in`, which must outlive it. `insns_only`: references are checked but left out. NULL: no memory. */
 struct tw_trace *tw_trace_new(struct tw_input *in, int insns_only);
 void tw_trace_free(struct tw_trace *t);
 
@@ -39,9 +39,9 @@ struct tw_trace_facts {
 	uint64_t lines;                        /* of all kinds */
 	uint64_t bad;                          /* bad lines... */
 	uint64_t bad_line[TW_TRACE_FIRST_BAD]; /* ...and the numbers of the first of them, from 1 */
-	int cut_off;                           /* the text ended in the middle of a line, which was left out, or of compressed data */
+	int cut_off;                           /* the text ended within a line, which was left out, or within compressed data */
 	uint32_t pid;                          /* as Valgrind says; 0 if it has not */
-	char command[1024];                    /* what stands behind Valgrind's "Command: "; "" if there is none */
+	char command[1024];                    /* text after Valgrind's "Command: "; "" if there is none */
 };
 
 const struct tw_trace_facts *tw_trace_facts(const struct tw_trace *t);

@@ -1,6 +1,6 @@
 /*
- * What instrumentors that record values of registers plan alike: which values an operation of each kind takes. Which registers replay knows anyway is the
- * instrumentor's own business.
+ * Common planning of instrumentors that record register values: which values each kind of operation needs. Which
+ * registers replay already knows is the instrumentor's own business.
  */
 #ifndef TW_PLANNER_H
 #define TW_PLANNER_H
@@ -10,9 +10,9 @@
 /* A plan being made. */
 struct planner {
 	struct plan *p;
-	u16 n_placed; /* values that are stored in any case: each has a place of its own in the record */
+	u16 n_placed; /* values that are always stored: each has its own place in the record */
 	u8 insn;      /* the instruction being planned */
-	/* Sees to it that replay knows the register, which may be TW_NOREG, before this instruction. */
+	/* Ensures that replay knows the register, which may be TW_NOREG, before this instruction. */
 	void (*need)(struct planner *w, u8 reg);
 };
 
@@ -21,13 +21,13 @@ void tw_planner_op(struct planner *w, const struct tw_op *op);
 /* A store at `place` in the record, before or after the instruction. */
 void tw_planner_store(struct planner *w, u8 what, u8 reg, u16 place, bool after);
 
-/* n new values of the descriptor, stored in any case, in places of their own. Returns the first one's number. */
+/* Adds n values to the descriptor that are always stored, in places of their own. Returns the number of the first. */
 u16 tw_planner_values(struct planner *w, u8 what, u8 reg, u32 n, bool after);
 
-/* The register's value, stored in any case, and the operation by which replay learns it. */
+/* Stores the register's value, and adds the operation by which replay learns it. */
 void tw_planner_record(struct planner *w, u8 reg, bool after);
 
-/* The reference that memop `index` of the block makes, with all it needs. */
+/* The reference made by memop `index` of the block, with everything it needs. */
 void tw_planner_reference(struct planner *w, const struct block *b, u16 index);
 
 #endif

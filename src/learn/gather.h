@@ -1,5 +1,6 @@
 /*
- * What a recording tells of the code that ran: its facts. From all of it, or from what a budget let be recorded, with what the bare engine told beside that (LEARNED events).
+ * The facts of a recording: what it tells of the code that ran. With a budget, they come from the recorded parts, and
+ * from what the bare engine told besides (LEARNED events).
  */
 #ifndef TW_LEARN_GATHER_H
 #define TW_LEARN_GATHER_H

@@ -18,7 +18,7 @@ struct tw_module_file {
 /* What cannot be read has neither build id nor code. */
 void tw_module_read(const char *path, struct tw_module_file *m);
 
-/* Where in the file an address of its code is. 0: it has none there. */
+/* The file offset of a code address. 0: it is not in the file. */
 int tw_module_offset(const struct tw_module_file *m, uint64_t vaddr, uint64_t *offset);
 
 /* And the other way round. */

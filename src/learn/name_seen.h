@@ -1,5 +1,6 @@
 /*
- * From what was seen of the code that ran (seen.h), by addresses of an image, to facts by modules and their own addresses (facts.h).
+ * From what was seen of the code that ran (seen.h), in addresses of an image, to facts in modules and their own
+ * addresses (facts.h).
  */
 #ifndef TW_LEARN_NAME_SEEN_H
 #define TW_LEARN_NAME_SEEN_H
@@ -16,12 +17,12 @@ struct tw_seen_naming {
 	const struct tw_places *places;
 	struct tw_facts *facts;
 	struct tw_names *names; /* of all that was seen */
-	/* Of modules, by the number of their path among the facts' texts: from 1; 0: not known yet. */
+	/* Modules, by the number of their path among the facts' texts: from 1; 0: not known yet. */
 	uint32_t *module_of;
 	size_t modules_room;
 };
 
-/* The number of the module of this path; its file is read once. TW_NO_NUMBER: there is no memory. */
+/* The number of the module with this path; its file is read once. TW_NO_NUMBER: no memory. */
 uint32_t tw_seen_module(struct tw_seen_naming *n, const char *path);
 
 /* Adds what was seen to the facts. 0 or a negative enum tw_error. */

@@ -1,4 +1,4 @@
-/* What a replay has seen of the code that ran: facts by addresses of an image (names/places.h), before they have names. */
+/* What a replay has seen of the code that ran: facts in addresses of an image (names/places.h), before they have names. */
 #ifndef TW_LEARN_SEEN_H
 #define TW_LEARN_SEEN_H
 
@@ -14,19 +14,19 @@ enum { TW_SEEN_LAST = 1 << 13 };
 
 /* All zeros: empty. */
 struct tw_seen_set {
-	struct tw_seen *of; /* in the order in which they were seen: parents come before those that go on from them */
+	struct tw_seen *of; /* in the order in which they were seen: parents come before their children */
 	size_t n, room;
 	uint32_t *slots;
 	size_t n_slots;
 	struct {
 		struct tw_seen seen;
 		uint32_t number;
-	} last[TW_SEEN_LAST]; /* some of what was seen of late: most comes again and again */
+	} last[TW_SEEN_LAST]; /* recently seen ones: most come again and again */
 };
 
 void tw_seen_free(struct tw_seen_set *s);
 
-/* The number of this, from 1; it is entered if it is new. 0: there is no memory. */
+/* Its number, from 1; it is entered if new. 0: no memory. */
 uint32_t tw_seen_number(struct tw_seen_set *s, const struct tw_seen *seen);
 
 /* Adds another set. 0 or TW_ERR_MEMORY. */

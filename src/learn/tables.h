@@ -1,14 +1,14 @@
 /*
- * Facts by function, and how many of what another set has are known: what `learn` and `coverage` print.
+ * Facts by function, and how many of them another set also has: what `learn` and `coverage` print.
  *
- * A block is known when all its bytes are: where recording stopped and went on in the middle of one, its parts were learned.
+ * A block is known if all its bytes are: if recording stopped or resumed within a block, its parts were learned.
  */
 #ifndef TW_LEARN_TABLES_H
 #define TW_LEARN_TABLES_H
 
 #include "learn/facts.h"
 
-/* One function, or with function NULL a whole module. Builds of a module are apart. */
+/* One function, or with function NULL a whole module. Builds of a module are separate. */
 struct tw_learn_row {
 	const char *path, *function, *build_id; /* build_id "": the file has none; NULL: a sum */
 	int is_one_of_several;                  /* builds of this path */
@@ -23,8 +23,8 @@ struct tw_learn_rows {
 };
 
 /*
- * Rows of `whole`, by function or by module; `known` may be NULL. Sorted by name, or, with `known`, by how many are missing, most first. What the rows point to is
- * the facts'. 0 or TW_ERR_MEMORY; free(rows->rows).
+ * Rows of `whole`, by function or by module; `known` may be NULL. Sorted by name, or, with `known`, by how many are
+ * missing, most first. Rows point into the facts. 0 or TW_ERR_MEMORY; free(rows->rows).
  */
 int tw_learn_rows(const struct tw_facts *whole, const struct tw_facts *known, int by_function, struct tw_learn_rows *rows);
 

@@ -1,6 +1,6 @@
 /*
- * The calls that are open where recording goes on in the middle of a program: by its registers, a copy of its stack, and the call frame information (.eh_frame) of the files that its code
- * is of, as debuggers and unwinders of exceptions find them.
+ * The open calls where recording resumes in the middle of a program: found from its registers, a copy of its stack,
+ * and the call frame information (.eh_frame) of the code's files, as debuggers and exception unwinders do.
  */
 #ifndef TW_LEARN_UNWIND_H
 #define TW_LEARN_UNWIND_H
@@ -22,14 +22,14 @@ int tw_unwinder_take(struct tw_unwinder *u, const struct tw_stack *e, size_t byt
 /* What was taken is of no use. */
 void tw_unwinder_forget(struct tw_unwinder *u);
 
-/* Is there a stack that has been taken and not asked for? */
+/* Has a stack been taken and not been asked for? */
 int tw_unwinder_has(const struct tw_unwinder *u);
 
 enum { TW_UNWIND_MOST = 1024 };
 
 /*
- * The return addresses of what was taken, from the innermost on, up to where the thread, or the handler of a signal, began. `image` as in names/places.h. -1: they cannot be found: there is no
- * information on some code, or the copy does not go so far.
+ * The return addresses of the stack taken, from the innermost on, up to where the thread or the signal handler began.
+ * `image` as in names/places.h. -1: not found: code without frame information, or the copy is too short.
  */
 int tw_unwinder_find(struct tw_unwinder *u, uint32_t image, uint64_t back[TW_UNWIND_MOST]);
 

@@ -1,12 +1,13 @@
 /*
- * What tells how a program's memory is mapped, of its events: analyzers that look at buffers as they come keep no buffers, but code that a program makes has a name by the mapping that it is in.
+ * The events about how a program's memory is mapped: analyzers that run live keep no buffers, but code made by a
+ * program is named after its mapping.
  */
 #ifndef TW_MAPPED_H
 #define TW_MAPPED_H
 
 #include <trackway/recording.h>
 
-/* Copies the events that tell it, in their order, where a chunk's n_e bytes have room. Returns how many bytes these are. */
+/* Copies these events, in order, to a place with room for all the chunk's n_e bytes. Returns the number of bytes copied. */
 size_t tw_mapped_events(const struct tw_chunk *chunk, uint8_t *to);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Who does what: rank 0 hands out pieces of what is to be done, to whoever asks. A piece costs (tw_parts_cost_before) what is left, divided by twice the number of
- * ranks: so there are few pieces, the last ones are small, and ranks that are done early get more (guided self-scheduling: Polychronopoulos and Kuck, 1987).
+ * Distribution of work: rank 0 gives pieces of it to any rank that asks. A piece costs (tw_parts_cost_before) the
+ * remaining cost divided by twice the number of ranks. So there are few pieces, the last ones are small, and faster
+ * ranks get more (guided self-scheduling: Polychronopoulos and Kuck, 1987).
  */
 #ifndef TW_MPI_HAND_OUT_H
 #define TW_MPI_HAND_OUT_H
@@ -23,13 +24,13 @@ struct tw_hand_out {
 	int runs;
 };
 
-/* Begins to serve, in rank 0, what is not part of `done`, n parts sorted by place that do not overlap. 0 or an enum tw_error. */
+/* Starts, in rank 0, handing out everything not in `done`: n parts, sorted by place, without overlap. 0 or an enum tw_error. */
 int tw_hand_out_start(struct tw_hand_out *h, const struct tw_job *job, const struct tw_span *done, size_t n);
 
-/* The next piece for this rank. 0: there is none. `failed`: this rank has, and there is to be none for any rank any more. */
+/* The next piece for this rank. 0: none. `failed`: this rank has failed, and no rank gets any more pieces. */
 int tw_hand_out_ask(int failed, struct tw_span *piece);
 
-/* Waits until all ranks have been told that there is none. */
+/* Waits until all ranks know that there are no more pieces. */
 void tw_hand_out_end(struct tw_hand_out *h);
 
 #endif

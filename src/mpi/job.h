@@ -1,10 +1,12 @@
 /*
- * A job: one request, and recordings that a number of processes (ranks) analyze together, with MPI.
+ * A job: one request, and recordings that several processes (ranks) analyze together, with MPI.
  *
- * All ranks see all recordings. Rank 0 hands out pieces of them (hand_out.h), each rank adds what it has seen to parts of its own (plugin/parts.h), and at the end parts
- * are joined in a tree (tree.h), up to one for each recording, with rank 0, which has the answer. With a state file each rank keeps its parts (kept.h).
+ * All ranks see all recordings. Rank 0 hands out pieces of them (hand_out.h). Each rank adds what it has seen to
+ * parts of its own (plugin/parts.h). At the end, parts are joined in a tree (tree.h) into one for each recording, in
+ * rank 0, which has the answer. With a state file, each rank stores its parts (kept.h).
  *
- * An analyzer that cannot work in parts gets whole recordings, which are handed out likewise; its answers are sent as text.
+ * An analyzer that cannot work in parts gets whole recordings, handed out in the same way; its answers are sent as
+ * text.
  */
 #ifndef TW_MPI_JOB_H
 #define TW_MPI_JOB_H
@@ -19,7 +21,7 @@ struct tw_job_recording {
 	struct tw_session session;
 	int is_open;
 	struct tw_parts *parts; /* NULL: the analyzer cannot work in parts */
-	char *text;             /* where it cannot: the answer, of `n` bytes, in the rank that has it */
+	char *text;             /* otherwise: the answer, of `n` bytes, in the rank that has it */
 	size_t n;
 	FILE *f; /* what becomes text */
 };
@@ -45,14 +47,17 @@ struct tw_job {
 
 enum { TW_MPI_ASK = 1, TW_MPI_PIECE, TW_MPI_BYTES };
 
-/* Whether any rank has this status, the highest: all ranks call it, and get the same. */
+/* The highest status of any rank: all ranks call it, and get the same. */
 int tw_job_agree(int status);
 
-/* Bytes of any number, from rank to rank. `bytes` NULL: they could not be made. *bytes is NULL then, or there is no memory; else the caller's to free(). */
+/*
+ * Any number of bytes from rank to rank. `bytes` NULL: they could not be made; the receiver's *bytes is then NULL, as
+ * without memory; else the receiver must free() it.
+ */
 void tw_job_send(int to, const char *bytes, size_t n);
 void tw_job_receive(int from, char **bytes, size_t *n);
 
-/* A part that this rank has from now on; joined to the one before it, if it has that. Returns 0 or an exit status, after having said what is wrong. */
+/* Adds a part to this rank, joined to the one before it if this rank has that. Returns 0, or an exit status after reporting the error. */
 int tw_job_add(struct tw_job *job, size_t recording, const struct tw_part *part);
 
 double tw_job_now(void);

@@ -4,7 +4,7 @@
 #ifndef TW_MPI_QUIET_H
 #define TW_MPI_QUIET_H
 
-/* Nothing comes of what is written to stdout and stderr until tw_be_loud(). Not for two threads at once. */
+/* Discards output to stdout and stderr until tw_be_loud(). Not for two threads at once. */
 void tw_be_quiet(void);
 void tw_be_loud(void);
 

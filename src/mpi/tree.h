@@ -1,6 +1,6 @@
 /*
- * Joining the parts of all ranks, in the order of the recording, in a tree: neighbours first, then neighbours of those. What is joined to another rank's part goes there
- * packed.
+ * Joins the parts of all ranks, in the order of the recording, in a tree: neighbours first, then neighbours of those.
+ * A part joined to another rank's is sent there packed.
  */
 #ifndef TW_MPI_TREE_H
 #define TW_MPI_TREE_H
@@ -13,10 +13,16 @@ struct tw_owned {
 	int rank;
 };
 
-/* The parts of all ranks, sorted by place; of those that overlap, the first. All ranks call it, and get the same. NULL: no memory in this rank. */
+/*
+ * The parts of all ranks, sorted by place; of overlapping ones, the first. All ranks call it, and get the same. NULL:
+ * no memory in this rank.
+ */
 struct tw_owned *tw_tree_list(const struct tw_job *job, size_t *n);
 
-/* Joins all parts, which leave no gap, into one for each recording, which rank 0 has then. All ranks call it. Returns 0 or an exit status, after having said what is wrong. */
+/*
+ * Joins all parts, which must leave no gap, into one for each recording, in rank 0. All ranks call it. Returns 0, or
+ * an exit status after reporting the error.
+ */
 int tw_tree_join(struct tw_job *job);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * What functions and source lines cost: by themselves, and with all that they call.
+ * Costs of functions and source lines: self, and inclusive.
  *
- * With calls (analyze/calls.h, in order on one processor) each instruction is told apart, so there are lines, and inclusive costs; a function's inclusive cost counts each
- * instruction once however deep it recurses. Without (analyze/hot.h, on all processors) there are only functions and what they do themselves. Recordings of bare addresses
+ * With calls (analyze/calls.h, in order on one processor), costs are known for each instruction, so there are lines
+ * and inclusive costs; a function's inclusive cost counts each instruction once, however deep it recurses. Without
+ * (analyze/hot.h, on all processors), there are only functions with their self costs. Recordings of bare addresses
  * have no calls.
  */
 #ifndef TW_COSTS_H
@@ -24,10 +25,10 @@ struct tw_cost_function {
 	uint64_t calls;
 };
 
-/* Code of one line, in one function: inlined ones are functions here. */
+/* Code of one line in one function; inlined functions count as functions here. */
 struct tw_cost_line {
 	const char *function, *module, *file;
-	uint32_t line; /* 0: code without lines, all that a function has of it */
+	uint32_t line; /* 0: the function's code without lines */
 	struct tw_cost self;
 	uint64_t pc; /* of its instruction with the most references, */
 	uint32_t image;
@@ -56,7 +57,7 @@ struct tw_costs {
 	int has_code; /* 0: imported from bare addresses */
 };
 
-/* Fills *out, which the caller gives to tw_costs_free in any case. 0 or an enum tw_error. */
+/* Fills *out; tw_costs_free in any case. 0 or an enum tw_error. */
 int tw_costs_run(const struct tw_recording *r, struct tw_names *names, const struct tw_costs_options *options, struct tw_costs *out);
 void tw_costs_free(struct tw_costs *c);
 

@@ -1,5 +1,5 @@
 /*
- * Just enough JSON: objects and arrays written member by member to a stream, commas and indentation taken care of.
+ * Minimal JSON output: objects and arrays are written member by member to a stream, with commas and indentation.
  */
 #ifndef TW_JSON_H
 #define TW_JSON_H
@@ -17,7 +17,7 @@ struct tw_json {
 void tw_json_open(struct tw_json *j, const char *key, char bracket); /* '{' or '[' */
 void tw_json_close(struct tw_json *j, char bracket);                 /* '}' or ']' */
 
-/* Opens the object at the top, and says which schema of docs/json.md it follows: "trackway-NAME-VERSION". */
+/* Opens the top object, and names its schema in docs/json.md: "trackway-NAME-VERSION". */
 void tw_json_begin(struct tw_json *j, const char *name);
 
 void tw_json_number(struct tw_json *j, const char *key, uint64_t value);
@@ -26,7 +26,7 @@ void tw_json_real(struct tw_json *j, const char *key, double value); /* null if 
 void tw_json_bool(struct tw_json *j, const char *key, int value);
 void tw_json_null(struct tw_json *j, const char *key);
 
-/* Any bytes: valid UTF-8 stays as it is, each other byte becomes U+DC00 + byte (as Python's surrogateescape does), so nothing is lost. */
+/* Any bytes: valid UTF-8 stays as it is; each other byte becomes U+DC00 + byte (as Python's surrogateescape does), so nothing is lost. */
 void tw_json_text(struct tw_json *j, const char *key, const char *text);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Listings: the functions that ran, and of each the instructions with what they did.
+ * Listings: the functions that ran, and for each its instructions with what they did.
  *
- * It is the block profile (analyze/profile.h), by function. A function of several programs in memory is one; its listing is of the one where it executed most.
+ * It is the block profile (analyze/profile.h) by function. A function in the memory of several programs is one; its
+ * listing is from the one where it executed most.
  */
 #ifndef TW_LISTING_H
 #define TW_LISTING_H
@@ -50,16 +51,17 @@ struct tw_listing {
 };
 
 /*
- * Replays the recording: as `replay` has it, and by `run` in place of tw_replay, if not NULL. tw_listing_free in any case. 0 or an error.
+ * Replays the recording according to `replay`, with `run` instead of tw_replay unless NULL. tw_listing_free in any
+ * case. 0 or an error.
  */
 int tw_listing_init(struct tw_listing *l, const struct tw_recording *r, struct tw_names *names, const struct tw_replay_options *replay,
                     tw_hot_replay *run, void *run_context);
 void tw_listing_free(struct tw_listing *l);
 
-/* Takes stubs of PLTs off the functions: where calls are known, what stubs cost is charged to their callers. */
+/* Removes PLT stubs from the functions: if calls are known, stubs' costs are charged to their callers. */
 void tw_listing_drop_stubs(struct tw_listing *l);
 
-/* Disassembles an instruction of the profile: as its own process had it, or else another that has the same address. "(no code)": there is none. */
+/* Disassembles an instruction of the profile: its own process's code, or else another's at the same address. "(no code)": none. */
 void tw_listing_disassemble(const struct tw_listing *l, const struct tw_profile_insn *p, char *text, size_t size);
 
 #endif

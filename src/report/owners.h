@@ -1,8 +1,9 @@
 /*
- * Owners: the functions that code belongs to, by number.
+ * Owners: the functions to which code belongs, by number.
  *
- * A function is known by the file its code is in and by where it begins there, so it has one number in all processes. Code without symbols is told
- * apart by unwind information, and where there is none by where calls lead; its functions go by file and address, "gzip+0x3f40". Code in no file is of an object that is called after its mapping.
+ * A function is identified by its file and its start in that file, so it has one number in all processes. Code
+ * without symbols is divided by unwind information; without that, by where calls lead. Its functions are named by
+ * file and address, "gzip+0x3f40". Code in no file belongs to an object named after its mapping.
  */
 #ifndef TW_OWNERS_H
 #define TW_OWNERS_H
@@ -36,15 +37,23 @@ struct tw_owned {
 	int plt;        /* enum tw_plt */
 };
 
-/* Functions without symbols and unwind information begin where a direct call of the recording leads. 0 or TW_ERR_MEMORY; tw_owners_free in any case. */
+/*
+ * Functions without symbols and unwind information begin where a direct call of the recording leads. 0 or
+ * TW_ERR_MEMORY; tw_owners_free in any case.
+ */
 int tw_owners_init(struct tw_owners *o, struct tw_names *names, const struct tw_recording *r);
 void tw_owners_free(struct tw_owners *o);
 
-/* The owner of the code at pc of an image. `called`: a call has led there, so if there is no symbol a function begins there. 0 or TW_ERR_MEMORY. */
+/*
+ * The owner of the code at pc of an image. `called`: a call has led there, so without a symbol a function begins
+ * there. 0 or TW_ERR_MEMORY.
+ */
 int tw_owners_find(struct tw_owners *o, uint32_t image, uint64_t pc, int called, struct tw_owned *out);
 
-/* Whether an owner that was found would be another one now, because calls led into its code later. Then all owners are forgotten, not where calls led: who asks
- * for them again gets those that are right. */
+/*
+ * Whether an owner that was returned would be another one now, because later calls led into its code. If so, all
+ * owners are forgotten, except where calls led: asking again gives the right ones.
+ */
 int tw_owners_again(struct tw_owners *o);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Tables in three forms: text, as wide as the terminal and in a pipe never cut; members of a JSON object; comma-separated values. Text shows the first rows, and says how many
- * more there are; the others show as many as is said, with a total beside them.
+ * Tables in three forms: text, as wide as the terminal and never cut in a pipe; members of a JSON object;
+ * comma-separated values. Text shows the first rows, and how many more there are; the others show the requested
+ * number of rows, with a total.
  */
 #ifndef TW_ROWS_H
 #define TW_ROWS_H
@@ -10,15 +11,15 @@
 enum tw_rows_form { TW_ROWS_TEXT, TW_ROWS_JSON, TW_ROWS_CSV };
 
 enum tw_row_kind {
-	TW_ROW_SHARE,   /* .count of .whole; text: 12.34%; not in JSON and CSV, which have the counts */
+	TW_ROW_SHARE,   /* .count of .whole; text: 12.34%; omitted in JSON and CSV, which have the counts */
 	TW_ROW_COUNT,   /* text: 12.3M */
 	TW_ROW_SIGNED,  /* likewise in full */
 	TW_ROW_ADDRESS, /* JSON: a number; else 0x... */
-	TW_ROW_TEXT,    /* text: "" is left out; the last column has all the room there is */
+	TW_ROW_TEXT,    /* text: "" is omitted; the last column has all remaining room */
 };
 
 struct tw_row_column {
-	const char *key, *title; /* of JSON and CSV; of text, at most as wide as the column; NULL: not in that form */
+	const char *key, *title; /* for JSON and CSV; for text, at most as wide as the column; NULL: not in that form */
 	uint8_t kind;            /* enum tw_row_kind */
 	uint8_t width;           /* of text; 0: what the kind takes */
 };
@@ -36,17 +37,17 @@ struct tw_rows {
 	FILE *f;              /* where they go */
 	struct tw_json *json; /* of that form: open */
 	uint64_t top;         /* at most so many rows; 0: all */
-	int late;             /* text: title and heads come with the first row: not at all if there is none */
+	int late;             /* text: title and heads come with the first row, and not without one */
 	/* the rows' own */
 	const struct tw_row_column *columns;
 	const char *name, *title;
 	uint64_t n;
 };
 
-/* Begins a table of `columns`, the last of which has neither key nor title. */
+/* Begins a table of `columns`; the last has neither key nor title. */
 void tw_rows_begin(struct tw_rows *rows, const char *name, const char *title, const struct tw_row_column *columns);
 
-/* A row: a cell for each column. Those beyond the top are only counted. */
+/* A row: a cell for each column. Rows beyond the top are only counted. */
 void tw_rows_add(struct tw_rows *rows, const union tw_row_cell *cells);
 void tw_rows_end(struct tw_rows *rows);
 

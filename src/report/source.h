@@ -1,5 +1,6 @@
 /*
- * The text of source lines: from the sources that were put into the recording (trackway bundle --sources), else from the files as they are now.
+ * The text of source lines: from the sources stored in the recording (trackway bundle --sources), else from the files
+ * as they are now.
  */
 #ifndef TW_SOURCE_H
 #define TW_SOURCE_H
@@ -20,7 +21,7 @@ struct tw_sources {
 void tw_sources_init(struct tw_sources *s, const struct tw_recording *r);
 void tw_sources_free(struct tw_sources *s);
 
-/* Line number `line`, from 1 on, without its end; NULL if it cannot be read. Lives as long as the sources. */
+/* Line number `line`, from 1, without its end; NULL if it cannot be read. Lives as long as the sources. */
 const char *tw_source_line(struct tw_sources *s, const char *path, uint32_t line);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * As much of HTTP/1.1 as serving pages to one's own browser takes: one request a connection, answered and closed.
+ * As much of HTTP/1.1 as needed to serve pages to one's own browser: one request per connection, answered and closed.
  */
 #ifndef TW_HTTP_H
 #define TW_HTTP_H
@@ -17,13 +17,13 @@ struct tw_http_request {
 };
 
 /*
- * Reads a request. 0, or the status to answer with: 400 what it is cannot be told, 408 it did not come in time, 413 and 431 it is too large, 501 a body
- * in pieces; -1: there is nobody to answer. tw_http_free in any case.
+ * Reads a request. 0, or the status to answer with: 400 not understood, 408 timeout, 413 and 431 too large, 501
+ * chunked body; -1: nobody to answer. tw_http_free in any case.
  */
 int tw_http_read(int fd, struct tw_http_request *r);
 void tw_http_free(struct tw_http_request *r);
 
-/* Answers; `n` bytes of `body`, none of them to a HEAD request. */
+/* Answers with `n` bytes of `body`; with none to a HEAD request. */
 void tw_http_answer(int fd, const struct tw_http_request *r, int status, const char *type, const char *body, size_t n);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * count(), which may count a row for more than one: so that SELECT count(*) FROM refs need not make a row of each reference.
+ * count(), in which a row may count for several: so SELECT count(*) FROM refs need not make a row for each reference.
  *
- * It takes the place of SQLite's own, and does the same where a row is a row. Where a statement has one SELECT, whose only function is count, a table of which
- * no column is asked for gives a single row, and says in `weight` for how many it stands.
+ * It replaces SQLite's count(), and does the same for ordinary rows. If a statement has a single SELECT, whose only
+ * function is count, a table of which no column is used gives a single row; `weight` says how many rows it stands
+ * for.
  */
 #ifndef TW_SQL_COUNT_H
 #define TW_SQL_COUNT_H
@@ -10,7 +11,7 @@
 #include <sqlite3.h>
 
 struct tw_counting {
-	sqlite3_int64 weight;      /* of the row that stands for all; 0: each row is one */
+	sqlite3_int64 weight;      /* of the row that stands for all; 0: every row counts 1 */
 	int may_be_all;            /* by its text, the statement may be such a one */
 	int has_count, has_others; /* functions that it uses, as SQLite finds them */
 };

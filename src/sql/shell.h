@@ -1,7 +1,7 @@
 /*
- * Statements and commands, one after another: from the command line, from a file, or typed at a prompt.
+ * Statements and commands from the command line, a file, or a prompt.
  *
- * A statement ends with a semicolon, or with the text. A line that begins with a dot is a command: .help tells which there are.
+ * A statement ends with a semicolon, or with the text. A line that begins with a dot is a command: .help lists them.
  */
 #ifndef TW_SQL_SHELL_H
 #define TW_SQL_SHELL_H
@@ -19,10 +19,10 @@ struct tw_shell {
 	int quit;
 };
 
-/* Does what the text says; returns 0, or 1 if something failed. */
+/* Executes the text; returns 0, or 1 if something failed. */
 int tw_shell_text(struct tw_shell *s, const char *text);
 
-/* Reads statements from a stream; at a prompt, with a history, if it is a terminal. Returns as above. */
+/* Reads statements from a stream; if it is a terminal, at a prompt with a history. Returns as above. */
 int tw_shell_stream(struct tw_shell *s, FILE *f);
 
 #endif

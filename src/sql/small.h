@@ -1,4 +1,4 @@
-/* The tables that are small: what there is, and what was summed up. */
+/* The small tables: lists, and sums. */
 #ifndef TW_SQL_SMALL_H
 #define TW_SQL_SMALL_H
 

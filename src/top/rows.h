@@ -1,4 +1,4 @@
-/* What is on the screen of `trackway top`, as rows of text. */
+/* The contents of `trackway top`'s screen, as rows of text. */
 #ifndef TW_TOP_ROWS_H
 #define TW_TOP_ROWS_H
 
@@ -11,7 +11,7 @@ enum { TW_TOP_SORTS = 4 };
 
 struct tw_top_row {
 	char *text;
-	uint32_t function; /* where Enter leads, by its place in the listing's functions; UINT32_MAX: nowhere */
+	uint32_t function; /* target of Enter, by its place among the listing's functions; UINT32_MAX: none */
 	uint64_t keys[3];  /* instructions, reads, writes */
 	int name;          /* where the name begins in the text */
 	int source;        /* 1: a source line, not an instruction */
@@ -24,7 +24,7 @@ struct tw_top_rows {
 	size_t hottest; /* of a function: the row that ran most */
 };
 
-/* A list, of rows that have `filter` in their text. Of what has no memory there is less. */
+/* A list, with the rows that contain `filter`. If memory runs out, the list is shorter. */
 void tw_top_list(struct tw_snapshot *s, enum tw_top_list list, unsigned sort, const char *filter, struct tw_top_rows *out);
 
 /* The source and the instructions of a function. */

@@ -1,6 +1,7 @@
 /*
- * What a recording holds at one moment, for a terminal: functions, blocks and source lines by what they executed. Of a recording that is being written there
- * comes one snapshot after another; they are made by a thread of their own, so that the screen answers at once.
+ * A recording at one moment, for a terminal: functions, blocks and source lines by their executions. While a
+ * recording is being written, snapshots follow one another; a thread of their own makes them, so that the screen
+ * responds at once.
  */
 #ifndef TW_SNAPSHOT_H
 #define TW_SNAPSHOT_H
@@ -11,7 +12,7 @@
 struct tw_snapshot_line {
 	const char *file; /* NULL: code without lines */
 	uint32_t line;
-	uint32_t function; /* one that has code of it, by its place in the listing's functions */
+	uint32_t function; /* a function with code of it, by its place among the listing's functions */
 	uint64_t insns, reads, writes;
 };
 
@@ -22,7 +23,7 @@ struct tw_snapshot {
 	struct tw_snapshot_line *lines; /* those that executed most first */
 	size_t n_lines;
 	struct tw_profile_hot *blocks; /* static blocks of the profile, likewise */
-	uint32_t *function_of;         /* of each owner: its place in the listing's functions; UINT32_MAX: none */
+	uint32_t *function_of;         /* by owner: its place among the listing's functions; UINT32_MAX: none */
 	uint64_t insns;
 	int complete;
 };
@@ -35,11 +36,11 @@ void tw_snapshot_free(struct tw_snapshot *s);
 
 struct tw_follower;
 
-/* Begins to make snapshots: one, and where the recording is not complete, more. NULL: there is no thread to be had. */
+/* Starts making snapshots: one, or several if the recording is not complete. NULL: no thread can be created. */
 struct tw_follower *tw_follower_start(const char *dir, unsigned jobs);
 void tw_follower_stop(struct tw_follower *f);
 
-/* The newest snapshot that has not been taken: the caller's. NULL: there is none, and *error is 0, or why there will be none. */
+/* The newest snapshot not yet taken, which the caller owns. NULL: none, and *error is 0, or why there will be none. */
 struct tw_snapshot *tw_follower_take(struct tw_follower *f, int *error);
 
 #endif
