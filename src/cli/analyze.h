@@ -6,11 +6,13 @@
 
 #include "cli/request.h"
 
-/* Replays the recording in `dir` for a request, as `how` says, and prints the answer where the request says or else to `standard`. What is said on stderr begins with
- * "trackway COMMAND". Returns an exit status. */
+/*
+ * Replays the recording in `dir` for a request, as `how` says, and prints the answer where the request says, or to
+ * `standard`. Messages on stderr begin with "trackway COMMAND". Returns an exit status.
+ */
 int tw_analyze_recording(const char *command, const struct tw_request *request, const char *dir, const struct tw_run *how, FILE *standard);
 
-/* The same of one that is open, and stays so; the answer goes to `f`. */
+/* The same for an open recording, which stays open; the answer goes to `f`. */
 int tw_analyze_open(const char *command, const struct tw_request *request, struct tw_recording *recording, const struct tw_run *how,
                     FILE *f);
 

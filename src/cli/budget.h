@@ -1,4 +1,4 @@
-/* What became of a budget (record --budget), for people and for programs. */
+/* The outcome of a budget (record --budget), for people and for programs. */
 #ifndef TW_CLI_BUDGET_H
 #define TW_CLI_BUDGET_H
 
@@ -11,10 +11,10 @@
 /* In one line, behind `before`. */
 void tw_budget_print_line(FILE *f, const char *before, const struct tw_budget *b, size_t n);
 
-/* A line more where the budget was never used up, or the recorder had to catch up: why less was used than there was. NULL: it is not said. */
+/* A further line if the budget was never used up, or the recorder had to catch up: why less was used than available. NULL: no line. */
 void tw_budget_print_end(FILE *f, const char *before, const struct tw_budget *b, const struct tw_budget_end *end);
 
-/* On standard error, in one line of this command: for what part of the time the recording stands. Nothing if there was no budget. */
+/* One line of this command on standard error: the share of the time that the recording covers. Nothing without a budget. */
 void tw_budget_tell_part(const char *command, const struct tw_recording *r);
 
 /* In full: what `info` says. Nothing if there was none. */

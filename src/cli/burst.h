@@ -1,5 +1,6 @@
 /*
- * Bursts of record --burst and --every: of a program that trackway cc has compiled in two versions, so much is recorded each so often.
+ * Bursts of record --burst and --every: periodic recording of so much of a program that trackway cc has compiled in
+ * two versions.
  */
 #ifndef TW_CLI_BURST_H
 #define TW_CLI_BURST_H
@@ -11,7 +12,7 @@ struct tw_burst_asked {
 	struct tw_burst in_ns;
 };
 
-/* 0: the two go together. Else it has been said what is wrong, and this is the exit status. */
+/* 0: the two options fit together. Else an error has been reported, and this is the exit status. */
 int tw_burst_check(struct tw_burst_asked *asked);
 
 #endif

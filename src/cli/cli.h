@@ -1,6 +1,7 @@
 /*
- * The subcommands of `trackway`. Each stands in a file of its own and gets its own arguments: argv[0] is the subcommand's name. Each
- * returns the exit status and answers --help itself; main() sees whether standard output could be written.
+ * The subcommands of `trackway`. Each has a file of its own and gets its own arguments: argv[0] is the subcommand's
+ * name. Each returns the exit status and handles --help itself; main() checks whether standard output could be
+ * written.
  */
 #ifndef TW_CLI_H
 #define TW_CLI_H
@@ -26,7 +27,7 @@ int tw_cmd_learn(int argc, char **argv);
 int tw_cmd_coverage(int argc, char **argv);
 int tw_cmd_cc(int argc, char **argv);
 
-/* The program that speaks in what is said below: "trackway", unless its main() says otherwise. */
+/* The program's name in the messages below: "trackway", unless its main() sets another. */
 extern const char *tw_cli_program;
 
 /* Exit status for wrong usage. */
@@ -38,7 +39,7 @@ int tw_usage_error(const char *command, const char *format, ...) __attribute__((
 /* Prints "trackway COMMAND: subject: what went wrong" on stderr; returns 1. Call it right after the failure. */
 int tw_recording_error(const char *command, const char *subject, int error);
 
-/* Is `file`, which is about to be written, there already, as one of the files of the recording in `dir`? */
+/* Is `file`, which is about to be written, an existing file of the recording in `dir`? */
 int tw_is_part_of(const char *file, const char *dir);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * What a program died of, in words: thread, signal, place, access, and the calls that led there. For info, report and the summary of record.
+ * What a program died of, in words: thread, signal, place, access, and the calls that led there. For info, report and
+ * the summary of record.
  *
- * `names` may be NULL: then they are opened if there is something to name.
+ * `names` may be NULL: names are then opened if there is something to name.
  */
 #ifndef TW_DIED_H
 #define TW_DIED_H
@@ -10,13 +11,13 @@
 
 #include <trackway/names.h>
 
-/* All crashes of a recording, a paragraph each. Nothing if no process was killed, or it is not told by which signal. */
+/* All crashes of a recording, one paragraph each. Nothing if no process was killed, or the signal is unknown. */
 void tw_died_print(FILE *f, const struct tw_recording *r, struct tw_names *names);
 
-/* In one line, for the first process, without an end of line: "SIGSEGV in sum (crash.c:3): read of 4 bytes at 0x18"; 0: nothing is known. */
+/* The first process in one line, without an end of line: "SIGSEGV in sum (crash.c:3): read of 4 bytes at 0x18"; 0: nothing is known. */
 int tw_died_summary(FILE *f, const struct tw_recording *r, struct tw_names *names);
 
-/* Lines "trackway: process 214 died of ..." on those of its other processes that crashed or aborted: the first few. */
+/* Lines "trackway: process 214 died of ..." about the first few other processes that crashed or aborted. */
 void tw_died_others(FILE *f, const struct tw_recording *r);
 
 /* A list "crashes" of objects. */

@@ -1,5 +1,5 @@
 /*
- * Limits after which recording ends and the program goes on: record --max-size and --max-time.
+ * Limits at which recording ends while the program continues: record --max-size and --max-time.
  */
 #ifndef TW_CLI_ENDING_H
 #define TW_CLI_ENDING_H
@@ -12,7 +12,7 @@ struct tw_ending {
 	char text[128];
 };
 
-/* Take the values of the options: bytes, or a number of k, M or G of them, of 1024 each; a time, as 90s or 300ms. 0: the text is none. */
+/* Parse the values of the options: bytes, or a number with k, M or G (powers of 1024); a time, as 90s or 300ms. 0: invalid. */
 int tw_ending_size(struct tw_ending *e, const char *text);
 int tw_ending_time(struct tw_ending *e, const char *text);
 

@@ -1,5 +1,5 @@
 /*
- * Profiles that other tools take: the options of `trackway blocks` that write them.
+ * Profiles for other tools: the options of `trackway blocks` that write them.
  */
 #ifndef TW_CLI_EXPORTS_H
 #define TW_CLI_EXPORTS_H
@@ -9,10 +9,10 @@
 
 #include <trackway/names.h>
 
-/* What was asked for: names of files to write, NULL: not wanted. */
+/* The requested outputs: names of files to write, NULL: not wanted. */
 struct tw_exports {
 	const char *callgrind, *lcov, *simpoint, *fdata, *autofdo;
-	const char *module; /* the ELF file that fdata, autofdo and lcov are about; NULL: the program (lcov: all) */
+	const char *module; /* the ELF file for fdata, autofdo and lcov; NULL: the program (lcov: all files) */
 	uint64_t interval;  /* instructions of a simpoint vector; 0: TW_INTERVAL */
 };
 
@@ -48,17 +48,17 @@ enum tw_export_option {
 	"  --module=ELF      the file to profile with --fdata and --autofdo (default: the\n"                                               \
 	"                    program) and --lcov (default: all files)\n"
 
-/* Takes one option with its argument. 1, 0 if it is none of these, -1 if the argument makes no sense (it has been said so on stderr). */
+/* Handles one option with its argument. 1; 0 if it is another option; -1 if the argument is invalid, which has been reported on stderr. */
 int tw_exports_option(struct tw_exports *e, const char *command, int option, const char *argument);
 
-/* Whether anything is wanted at all; and whether that needs a block profile. */
+/* Whether any output is wanted; whether that needs a block profile. */
 int tw_exports_wanted(const struct tw_exports *e);
 int tw_exports_need_profile(const struct tw_exports *e);
 
 /* How many of them go to standard output. */
 int tw_exports_to_stdout(const struct tw_exports *e);
 
-/* Says on stderr which option is of no use without another. Returns -1 if there is none, or the exit status. */
+/* Reports on stderr an option that has no effect without another. Returns -1 if there is none, or the exit status. */
 int tw_exports_check(const struct tw_exports *e, const char *command);
 
 /* What they are made from. */
@@ -66,14 +66,17 @@ struct tw_exports_source {
 	const char *dir; /* where the recording is */
 	const struct tw_recording *recording;
 	struct tw_profile *profile;
-	int needs_profile;          /* it has not been made: it is, in the one replay that all outputs take */
+	int needs_profile;          /* the profile has not been made: it will be, in the one replay that all outputs share */
 	struct tw_symbols *symbols; /* of whole files */
 	struct tw_names *names;     /* of the code that ran */
 	struct tw_replay_options replay;
 	struct shared_replay *shared; /* exports.c's own */
 };
 
-/* Writes all of them, and makes the profile first if it is needed. 0, or a negative enum tw_error or what replay.damage returned; the detail says what was the matter. */
+/*
+ * Writes all outputs, after making the profile if necessary. 0, a negative enum tw_error, or what replay.damage
+ * returned; the detail says what was wrong.
+ */
 int tw_exports_write(const struct tw_exports *e, const struct tw_exports_source *source);
 
 #endif

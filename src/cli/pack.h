@@ -4,7 +4,10 @@
 
 #include "recording/repack.h"
 
-/* Replaces the recording in `dir`, which nobody writes, by one of the same trace, in one step. *totals: what it holds then. An enum tw_error; then it stands as it did. */
+/*
+ * Replaces the recording in `dir`, which nobody is writing, by a new one of the same trace, in one step. *totals: its
+ * contents. On an enum tw_error, the recording is unchanged.
+ */
 int tw_pack_in_place(const char *dir, enum tw_coder coder, struct tw_totals *totals);
 
 #endif

@@ -1,4 +1,4 @@
-/* A part of an execution: which threads and processes, from when to when. Replay of that alone. */
+/* A part of an execution: certain threads and processes, from one time to another; and replay of that part. */
 #ifndef TW_PART_H
 #define TW_PART_H
 
@@ -14,11 +14,11 @@ struct tw_part {
 	struct tw_views *views; /* NULL: no limit in time */
 };
 
-/* Once its view and process are set. Returns 0, or an exit status with a sentence said for `command`. */
+/* Call once its view and process are set. Returns 0, or an exit status after reporting an error for `command`. */
 int tw_part_open(struct tw_part *p, const char *command, const struct tw_recording *r);
 void tw_part_close(struct tw_part *p);
 
-/* Says so on stderr if the view begins behind the end of the recording, or of its thread: then nothing is in it. */
+/* Reports on stderr if the view begins after the end of the recording or of its thread, so that it is empty. */
 void tw_part_tell_end(const char *command, const struct tw_recording *r, const struct tw_view *view);
 
 /* Is it all of the recording? */

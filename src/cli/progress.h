@@ -1,5 +1,6 @@
 /*
- * Tells on stderr how far a recording is: on a terminal a line that is renewed each second, elsewhere a line for each SIGUSR1.
+ * Reports the progress of a recording on stderr: on a terminal, a line updated each second; elsewhere, a line for
+ * each SIGUSR1.
  */
 #ifndef TW_CLI_PROGRESS_H
 #define TW_CLI_PROGRESS_H
@@ -8,7 +9,7 @@
 
 struct tw_progress;
 
-/* A thread of its own does it. From here on SIGUSR1 is its, and blocked in the calling thread. NULL: there can be none. */
+/* Starts a thread for it, which takes SIGUSR1; the signal is blocked in the calling thread from now on. NULL: not possible. */
 struct tw_progress *tw_progress_begin(struct tw_collector *c);
 
 /* Before the collector is finished. Accepts NULL. */

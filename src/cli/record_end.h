@@ -1,4 +1,4 @@
-/* After the run of `trackway record`: the recording is closed, and what became of it is said. */
+/* After the run of `trackway record`: closes the recording and reports what became of it. */
 #ifndef TW_RECORD_END_H
 #define TW_RECORD_END_H
 

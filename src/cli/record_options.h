@@ -1,4 +1,4 @@
-/* The options of `trackway record`: what they say, and which do not go together. What is wrong is said in a sentence. */
+/* The options of `trackway record`: their values, and which exclude each other. Errors are reported in a sentence. */
 #ifndef TW_RECORD_OPTIONS_H
 #define TW_RECORD_OPTIONS_H
 

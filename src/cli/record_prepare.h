@@ -1,4 +1,4 @@
-/* Before the run of `trackway record`: the program is found, the recording made, and what --verify needs. */
+/* Before the run of `trackway record`: finds the program, creates the recording, and prepares what --verify needs. */
 #ifndef TW_RECORD_PREPARE_H
 #define TW_RECORD_PREPARE_H
 
@@ -18,7 +18,7 @@ int tw_record_too_little(const struct tw_sizes *least);
 
 int tw_record_prepare_program(struct record *r);
 
-/* With analyzers, or in format none, nothing is stored unless it is asked for. */
+/* With analyzers, or in format none, nothing is stored unless requested. */
 int tw_record_prepare_recording(struct record *r);
 
 int tw_record_prepare_verify(struct record *r);

@@ -1,4 +1,4 @@
-/* The run of `trackway record`: the collector is started, then the program, or the process is attached to; until it has ended. */
+/* The run of `trackway record`: starts the collector, then starts the program or attaches to the process, and waits until it has ended. */
 #ifndef TW_RECORD_RUN_H
 #define TW_RECORD_RUN_H
 

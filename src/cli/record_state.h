@@ -1,6 +1,7 @@
 /*
- * What the parts of `trackway record` share: record_options (what was asked for), record_prepare (the program, the recording, what is compared), record_run (the collector and the program), record_end (what
- * is written and said at the end), record (one run in the foreground or aside, or several). Nobody else includes this.
+ * Shared by the parts of `trackway record`: record_options (the request), record_prepare (the program, the recording,
+ * data for comparison), record_run (the collector and the program), record_end (what is written and said at the end),
+ * record (one run in the foreground or aside, or several). No other file includes this.
  */
 #ifndef TW_RECORD_STATE_H
 #define TW_RECORD_STATE_H
@@ -16,13 +17,13 @@
 #include <limits.h>
 #include <sys/utsname.h>
 
-/* Exit statuses of ours, as env(1) and timeout(1) have them; every other one is the program's. */
+/* Our own exit statuses, as in env(1) and timeout(1); all others are the program's. */
 enum { EXIT_MISMATCH = 3, EXIT_OURS = 125 };
 
 #define DEFAULT_PERIOD_NS 1000000000u
-#define LONG_PERIOD_NS    10000000000u /* where a period's one burst is to be long enough for analyzers of references to warm up */
+#define LONG_PERIOD_NS    10000000000u /* for a single burst per period, long enough for analyzers of references to warm up */
 #define MOST_RUNS         100u         /* with --until alone */
-#define UNLIMITED         10000000u    /* a budget that nothing but records could spend: ten times the program's own time */
+#define UNLIMITED         10000000u    /* a budget that records alone could never use up: ten times the program's own time */
 
 struct record {
 	/* options */
@@ -42,9 +43,9 @@ struct record {
 	unsigned learn_what;
 	const char *log_as_given;
 	uint32_t log;    /* enum tw_region_log */
-	int learns_bare; /* nothing is recorded: blocks and branches are told when they are first come by */
+	int learns_bare; /* nothing is recorded: blocks and branches are told when first reached */
 	uint32_t runs;
-	double until; /* share of facts that are new below which there is no further run */
+	double until; /* share of new facts below which there is no further run */
 	int has_format, learn_failed;
 	uint64_t dump_pc;
 	int dump_all;
@@ -59,7 +60,7 @@ struct record {
 	const char *spool_as_given;
 	int small;
 	uint64_t spool;
-	pid_t pid; /* of a process that runs already; 0: a command is run */
+	pid_t pid; /* of a process that is already running; 0: a command is run */
 	/* the run */
 	int command_argc;
 	char **command_argv;
@@ -75,12 +76,12 @@ struct record {
 	struct tw_aside aside; /* with wait_first */
 	struct tw_sizes sizes;
 	struct tw_writer *writer;
-	int dir_fd; /* of the recording, which may be renamed; -1: there is none */
+	int dir_fd; /* of the recording, which may be renamed; -1: none */
 	struct tw_verify *comparator;
 	struct tw_collector *collector;
 	struct tw_ahead *ahead; /* NULL: nothing is opened ahead */
 	int not_attached;
-	int left; /* file descriptor that can be read when what is recorded goes on natively */
+	int left; /* file descriptor that becomes readable when the recorded processes continue natively */
 	struct tw_asked *asked;
 	struct tw_output_result result;
 	struct tw_recording_info end;

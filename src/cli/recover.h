@@ -1,10 +1,11 @@
 /*
- * Recordings whose recorder was killed, and which have a spool: the command that reads one has what is in it encoded first (channel/unspool.h).
+ * Recordings with a spool whose recorder was killed: a command that reads one first has the spool's contents encoded
+ * (channel/unspool.h).
  */
 #ifndef TW_CLI_RECOVER_H
 #define TW_CLI_RECOVER_H
 
-/* Looks at each argument that is a directory, and says on stderr what came of it. */
+/* Checks each argument that is a directory, and reports the result on stderr. */
 void tw_recover_arguments(int argc, char **argv);
 
 #endif

@@ -27,7 +27,7 @@ struct report {
 	const char *function, *module; /* only rows of these; NULL: all */
 	const char *html;              /* a page is wanted, in this file */
 	const char *form
-	    [REPORT_FORMS]; /* the tables are wanted so (enum tw_rows_form), in this file, "-" for standard output; NULL: they are not */
+	    [REPORT_FORMS]; /* the wanted forms of tables (enum tw_rows_form) with their files; "-": standard output; NULL: not wanted */
 	struct tw_names_options naming;
 	uint64_t jobs, last;
 	struct tw_rows rows;
@@ -40,17 +40,17 @@ struct report {
 	size_t n_strides;
 	uint64_t most_rows;           /* of the forms' numbers of rows the largest; 0: all */
 	struct tw_context_tree calls; /* --tree */
-	struct tw_absent absent;      /* what there is to say of a function of which nothing is in the table */
+	struct tw_absent absent;      /* what to say about a function that is not in the table at all */
 	int looked;                   /* it has been found out */
-	uint64_t zero_rows;           /* of the last table: rows of functions that did not run */
+	uint64_t zero_rows;           /* in the last table: rows of functions that did not run */
 	int written;                  /* all that was asked for */
 	struct tw_outfile page_file, form_file[REPORT_FORMS];
 };
 
-/* Prints the table that was asked for. 0, a negative enum tw_error, or an exit status with a sentence said. */
+/* Prints the requested table. 0, a negative enum tw_error, or an exit status after reporting an error. */
 int report_print(struct report *r, const struct tw_replay_options *replay);
 
-/* Callers and callees; the tree of calls. Results as of report_print. */
+/* Callers and callees; the tree of calls. Results as for report_print. */
 int report_pairs(struct report *r);
 int report_tree(struct report *r);
 
@@ -59,15 +59,15 @@ int report_tree(struct report *r);
 /* Whether --function and --module let rows of this be shown. */
 int report_is_shown(const struct report *r, const char *function, const char *module);
 
-/* Where a function or line stands, in one text: the caller frees it. NULL: no memory. */
+/* The place of a function or line as one text: the caller frees it. NULL: no memory. */
 char *report_place_of(const char *function, const char *module, const char *file, uint32_t line);
 
 /* ---- report_absent.c ---- */
 
-/* About the function that was asked for, of which nothing is in the table. */
+/* About the requested function, which is not in the table at all. */
 const struct tw_absent *report_absent(struct report *r);
 
-/* Where the table has no row of what was asked for by name: says why. 0, a negative enum tw_error, or an exit status: it is nowhere. */
+/* If the table has no row for what was requested by name: says why. 0, a negative enum tw_error, or an exit status: it does not exist. */
 int report_judge(struct report *r);
 
 /* ---- report_files.c ---- */
@@ -78,16 +78,16 @@ int report_has_tables(const struct report *r);
 /* How many outputs go to standard output. */
 int report_to_stdout(const struct report *r);
 
-/* Opens the files, before anything is replayed. 0, or an exit status with a sentence said. */
+/* Opens the files before anything is replayed. 0, or an exit status after reporting an error. */
 int report_open_files(struct report *r);
 
-/* Writes the tables in all their forms. 0, a negative enum tw_error, or an exit status with a sentence said. */
+/* Writes the tables in all their forms. 0, a negative enum tw_error, or an exit status after reporting an error. */
 int report_tables(struct report *r, const struct tw_replay_options *replay);
 
 /* Makes the page, and writes it. 0 or a negative enum tw_error. */
 int report_page(struct report *r, const struct tw_replay_options *replay);
 
-/* Closes what is open, which is kept if all of it has been written. An exit status. */
+/* Closes what is open; files are kept if they are complete. Returns an exit status. */
 int report_close_files(struct report *r, int keep);
 
 #endif

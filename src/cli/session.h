@@ -1,5 +1,6 @@
 /*
- * A session: one recording open for one request, with all that an analyzer needs to run on it. What goes wrong is said on stderr.
+ * A session: one recording open for one request, with everything that an analyzer needs to run on it. Errors are
+ * reported on stderr.
  */
 #ifndef TW_CLI_SESSION_H
 #define TW_CLI_SESSION_H
@@ -21,20 +22,23 @@ struct tw_session {
 	int is_own;      /* the recording is to be closed */
 };
 
-/* Opens the recording in `dir`, for so many threads; the answer goes to `f`. The arguments must stay, and the session where it is. Returns 0, or an exit status with nothing open. */
+/*
+ * Opens the recording in `dir` for so many threads; the answer goes to `f`. The arguments must stay valid, and the
+ * session must not move. Returns 0, or an exit status with nothing open.
+ */
 int tw_session_open(struct tw_session *s, const char *command, const struct tw_request *request, const char *dir, uint64_t jobs, FILE *f);
 
-/* The same on a recording that is open, and stays so. */
+/* The same for an open recording, which stays open. */
 int tw_session_begin(struct tw_session *s, const char *command, const struct tw_request *request, struct tw_recording *recording,
                      uint64_t jobs, FILE *f);
 
-/* Says why a run failed with this result, which is not 0. Returns 1. */
+/* Reports why a run failed with this result, which is not 0. Returns 1. */
 int tw_session_failed(const struct tw_session *s, int error);
 
 /* "trackway COMMAND: NAME: why", of the analyzer's name. Returns 1. */
 int tw_session_complain(const struct tw_session *s, const char *why);
 
-/* Closes it; `status` 0: the answer is there, and is printed to its end. Returns the exit status. */
+/* Closes it; `status` 0: the answer is complete, and is printed to its end. Returns the exit status. */
 int tw_session_close(struct tw_session *s, int status);
 
 #endif

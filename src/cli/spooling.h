@@ -1,15 +1,15 @@
 /*
- * The spool of a recording (channel/spool.h): record --spool, and what is said while the rest of it is encoded.
+ * The spool of a recording (channel/spool.h): record --spool, and messages while the rest of it is encoded.
  */
 #ifndef TW_CLI_SPOOLING_H
 #define TW_CLI_SPOOLING_H
 
 #include <stdint.h>
 
-/* Where none is given, for a recording in this directory: a quarter of the memory that is free, and of the disk. */
+/* The default for a recording in this directory: a quarter of the free memory, and of the free disk. */
 uint64_t tw_spooling_default(const char *dir);
 
-/* So many bytes are left to be encoded, 0: none any more. On a terminal, a line that is renewed. */
+/* So many bytes are left to be encoded, 0: none. On a terminal, a line that is updated. */
 void tw_spooling_tell(uint64_t left);
 
 #endif
