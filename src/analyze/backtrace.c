@@ -9,7 +9,7 @@ struct state {
 	const struct tw_recording *recording;
 	struct tw_backtrace *out;
 	int has_refs;
-	int returned; /* a return whose place on the stack is not known was executed: the next block tells where it led */
+	int returned; /* a return with an unknown stack slot was executed: the next block tells where it led */
 	int error;
 };
 
@@ -26,14 +26,14 @@ static struct tw_back_frame *top(struct tw_backtrace *b)
 	return b->n_frames && !b->frames[b->n_frames - 1].signal ? &b->frames[b->n_frames - 1] : NULL;
 }
 
-/* Frames whose return address stands at `slot` or below are gone, up to the last signal. */
+/* Removes frames whose return address is at or below `slot`, up to the last signal. */
 static void pop_until(struct tw_backtrace *b, uint64_t slot)
 {
 	while (top(b) && top(b)->slot && top(b)->slot <= slot)
 		b->n_frames--;
 }
 
-/* A return led to `pc`: the last call from before there is over, with all that it called. */
+/* A return led to `pc`: ends the innermost call that returns there, with all it called. */
 static void pop_back(struct tw_backtrace *b, uint64_t pc)
 {
 	for (size_t i = b->n_frames; i-- > 0 && !b->frames[i].signal;)
@@ -72,7 +72,7 @@ static void keep_block(struct tw_backtrace *b, const struct tw_block_run *run)
 	b->n_blocks += b->n_blocks < b->most_blocks;
 }
 
-/* The address of the last reference, which is a call's write and a return's read; 0: the block made none. */
+/* The address of the last reference: a call's write, or a return's read; 0: the block has none. */
 static uint64_t last_address(const struct tw_batch *b, size_t first, size_t end)
 {
 	return end > first ? b->addr[end - 1] : 0;
@@ -181,7 +181,7 @@ static int pass_damage(void *context, size_t thread, size_t chunk, int error)
 	return replay->damage ? replay->damage(replay->context, thread, chunk, error) : error;
 }
 
-/* The chunk from which on there are as many blocks and instructions as are wanted. */
+/* The first chunk from which on there are as many blocks and instructions as wanted. */
 static size_t first_chunk(const struct tw_recording *r, size_t thread, const struct tw_backtrace_options *options)
 {
 	size_t i = tw_recording_thread(r, thread)->n_chunks;

@@ -25,7 +25,7 @@ int main(void)
 	w.block = 1;
 	EQUAL(take(&w), 0);
 	CHECK(tw_batch_walk_has_events(&w, &two));
-	w.block = 3; /* whoever takes a stretch at once is told of what was in it afterwards */
+	w.block = 3; /* a caller that takes a whole stretch is told afterwards what was in it */
 	EQUAL(take(&w), 3);
 	CHECK(!tw_batch_walk_has_events(&w, &two));
 	w.block = batch.n_blocks;

@@ -20,7 +20,7 @@ int tw_by_fragment_set(struct tw_by_fragment *t, uint32_t number, void *item)
 	return 1;
 }
 
-/* Of row i the first place that may be taken, and where the places behind the last one begin: what lies outside of them has never been touched. */
+/* The first place of row i that may be used, and the end of those places: memory outside them has never been touched. */
 static uint32_t first_place(const struct tw_by_fragment *t, uint32_t i)
 {
 	return i == t->first / ROW ? t->first % ROW : 0;

@@ -1,6 +1,7 @@
 /*
- * Calls are followed in order, replay is not: workers replay chunks, each into a log (calls_log.h), and logs are followed one after another as their states are merged. So
- * following is all that one processor does alone, and it does it by piece (calls_count.h), not by block.
+ * Calls are followed in order, but replay is parallel: workers replay chunks, each into a log (calls_log.h), and the
+ * logs are followed one after another when states are merged. Following is the only serial work, so it is done by
+ * piece (calls_count.h), not by block.
  */
 #include "analyze/calls.h"
 #include "analyze/calls_code.h"
@@ -11,16 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With more workers than this their logs take memory, and wait for who follows them. A log that need not wait is followed when it has so many numbers. */
+/*
+ * With more workers than MOST_JOBS, logs would take memory and wait to be followed. A log that need not wait is
+ * followed once it has LOG_AT_ONCE numbers.
+ */
 enum { MOST_JOBS = 4, LOG_AT_ONCE = 16384 };
 
-/* Where a thread stood that made a process, for that process to go on from there. */
+/* The stack of a thread that created a process, which continues from there. */
 struct forked {
 	uint32_t pid, tid;
 	struct tw_callstack stack;
 };
 
-/* Cost since it was last added to the stack's; and what is added to that. */
+/* Types: cost since it was last added to the stack's; and what is added to that. */
 typedef uint32_t wide_cost __attribute__((vector_size(32)));
 typedef uint64_t whole_cost __attribute__((vector_size(64)));
 
@@ -32,12 +36,15 @@ struct follower {
 	wide_cost cost;
 	uint32_t n_costs;         /* in it */
 	uint64_t followed;        /* numbers of logs, since pieces were settled */
-	uint32_t function, level; /* on top of the stack; NOTHING if any code may mean something else there. AS_STUB */
-	/* The piece that ran last, if what its end means is still open, with the slot of its call or return; else how the next one is reached. */
+	uint32_t function, level; /* on top of the stack; NOTHING: any code may mean another function there. AS_STUB */
+	/*
+	 * The last piece, while the meaning of its end is open, with the slot of its call or return; afterwards, how the
+	 * next piece is reached.
+	 */
 	struct tw_piece_of_code *last;
 	uint64_t slot;
 	struct tw_arrival arrival;
-	/* The piece that further references belong to, and its level; NULL: none. */
+	/* The piece to which further references belong, and its level; NULL: none. */
 	struct tw_piece_of_code *newest;
 	uint32_t newest_level;
 	struct forked *forked;
@@ -85,7 +92,7 @@ static void look_at_top(struct follower *f)
 	f->function = stub || !tw_callstack_is_settled(&f->stack) ? TW_CALLS_NOTHING : top->context.function;
 }
 
-/* What the end of the last piece means for the stack, and for how the next one is reached. */
+/* Applies the end of the last piece to the stack, and sets how the next one is reached. */
 static void settle_end(struct follower *f)
 {
 	struct tw_piece_of_code *p = f->last;
@@ -121,8 +128,9 @@ static void arrive_from_nowhere(struct follower *f, uint8_t cause)
 }
 
 /*
- * The code at pc runs next. Behind a call that is what the call returns to if the function called was not recorded: it is no call then. The same of a jump, of a recording of parts of a process: it
- * led to a function that was not recorded, and that has returned.
+ * The code at pc runs next. If that is a call's return address, the callee was not recorded, and the call does not
+ * count. In a recording of parts of a process, the same holds for a jump: it led to a function that was not recorded
+ * and has returned.
  */
 static void come_back(struct follower *f, uint64_t pc)
 {
@@ -134,7 +142,10 @@ static void come_back(struct follower *f, uint64_t pc)
 		a->cause = TW_ARRIVAL_RETURN;
 }
 
-/* Of a recording of parts of a process: code within a function that does not run because of a call just made, though that was the last that was recorded, as where an exception is caught. */
+/*
+ * In a recording of parts of a process: code within a function that runs although the last recorded piece was a call
+ * of something else, as where an exception is caught.
+ */
 static void see_through_call(struct follower *f, const struct tw_piece_of_code *p)
 {
 	const struct tw_piece_of_code *from = f->arrival.from;
@@ -198,7 +209,7 @@ static int charge_stub(struct follower *f, const struct tw_cost *before)
 	return 0;
 }
 
-/* The references of an instruction tell the slot of a call or return that has been executed, if it is the last one of its piece. */
+/* References of an instruction give the slot of a call or return, if it is the last instruction of its piece. */
 static void take_slots(struct follower *f, unsigned insn, uint64_t read, uint64_t written)
 {
 	if (f->last && f->last == f->newest && f->last->last_insn == insn) {
@@ -394,7 +405,7 @@ static int take_event(struct follower *f, enum tw_log_mark mark, const uint64_t 
 	case TW_LOG_GAP:
 		arrive_from_nowhere(f, TW_ARRIVAL_WILD);
 		break;
-	case TW_LOG_BREAK: /* who has called the code that runs next is known when that returns */
+	case TW_LOG_BREAK: /* the caller of the code that runs next becomes known when that code returns */
 		arrive_from_nowhere(f, TW_ARRIVAL_JUMP);
 		tw_callstack_finish(&f->stack);
 		error = tw_callstack_begin(&f->stack, NULL);
@@ -412,7 +423,7 @@ static int take_event(struct follower *f, enum tw_log_mark mark, const uint64_t 
 	return error;
 }
 
-/* Where the first block of a stretch stands; 0: it has none. */
+/* The address of the first block of a stretch; 0: it has none. */
 static uint64_t first_pc(const struct follower *f, uint32_t number)
 {
 	const struct tw_stretch *s = tw_shapes_get(f->code.shapes, number)->stretch;
@@ -443,7 +454,7 @@ static int take_stretch(struct follower *f, uint32_t number, const uint64_t **wo
 	return error;
 }
 
-/* The piece that ran last comes so often more, and stays in its function: nothing happens to the stack. */
+/* The last piece runs so many more times, and stays in its function: the stack does not change. */
 static void count_again(struct follower *f, struct tw_piece_of_code *p, uint64_t times)
 {
 	const whole_cost cost = __builtin_convertvector(p->cost, whole_cost) * times;
@@ -499,7 +510,10 @@ static inline struct tw_piece_of_code *piece_of(const struct tw_counted *c, uint
 
 enum { AHEAD = 16 };
 
-/* From number i on, as long as stretches are one piece each and run in the function on top of the stack, until one ends with what changes that. Returns the number that comes next. */
+/*
+ * Follows stretches from number i on that are one piece each, in the function on top of the stack, until one ends
+ * with something else. Returns the next number.
+ */
 static size_t follow_plain(struct follower *f, const struct tw_log_part *part, size_t i, const uint64_t **at)
 {
 	const struct tw_counted *counted = &f->code.counted;
@@ -514,7 +528,7 @@ static size_t follow_plain(struct follower *f, const struct tw_log_part *part, s
 		return i;
 	while (i < n && last->plain) {
 		struct tw_piece_of_code *p = piece_of(counted, part->numbers[i]);
-		if (i + AHEAD < part->n_numbers) /* here, not in a function: gcc leaves calls out that do nothing else */
+		if (i + AHEAD < part->n_numbers) /* inline here: gcc omits calls of functions that do nothing else */
 			__builtin_prefetch(piece_of(counted, part->numbers[i + AHEAD]), 1);
 		if (!p || !p->made || p->has_next || p->function != function)
 			break;
@@ -602,7 +616,7 @@ static void *begin(void *arg)
 	return s;
 }
 
-/* Where stretches have many slots a part is full of these before there are so many numbers. */
+/* If stretches have many slots, a part is full of these before it has so many numbers. */
 static int is_long(const struct tw_calls_log *log)
 {
 	return log->first->next || log->first->n_numbers >= LOG_AT_ONCE;

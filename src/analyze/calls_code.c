@@ -77,7 +77,7 @@ struct tw_called_fragment *tw_calls_fragment(struct tw_calls_code *code, const s
 	return of ? of : new_fragment(code, d);
 }
 
-/* Pieces do not share lines of the caches, and lie on huge pages: they are looked at at random. */
+/* Pieces do not share cache lines, and are on huge pages: accesses are random. */
 static struct tw_piece_of_code *new_row(void)
 {
 	size_t bytes = TW_PIECES_ROW * sizeof(struct tw_piece_of_code);
@@ -135,7 +135,7 @@ static void add_block(struct tw_piece_of_code *p, uint32_t i)
 	p->cost[5] = (uint16_t)(p->cost[5] + (b->end == TW_END_IJUMP || b->end == TW_END_ICALL));
 }
 
-/* References that the stretch begins with, of the block that ran last. */
+/* Makes a piece of the references at the start of the stretch, which belong to the block that ran last. */
 static void make_lead(struct tw_piece_of_code *p, const struct tw_shape *shape, const struct tw_piece_of_code *of)
 {
 	*p = (struct tw_piece_of_code){.stretch = shape->stretch, .function = TW_CALLS_UNKNOWN, .lead = 1, .made = 1};
@@ -147,7 +147,7 @@ static void make_lead(struct tw_piece_of_code *p, const struct tw_shape *shape, 
 	add_refs(p, 0, shape->lead);
 }
 
-/* Moves *at on to a fresh piece behind it; not if nothing is known of that yet. NULL: no memory. */
+/* Moves *at to a new piece after it, unless *at is still empty. NULL: no memory. */
 static void new_piece(struct tw_piece_of_code **at)
 {
 	struct tw_piece_of_code *before = *at;

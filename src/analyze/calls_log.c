@@ -72,7 +72,7 @@ static uint32_t brief_of(const struct tw_stretch *s)
 	return s->reserved == TW_SLOT_ASK ? 0 : TW_BRIEF_KNOWN | s->n_refs | (s->reserved - TW_SLOT_NONE) << TW_BRIEF_REFS;
 }
 
-/* The first worker to have one made keeps it. NULL: no memory. */
+/* The shape that a worker makes first is kept. NULL: no memory. */
 static struct tw_shape *add_shape(struct tw_shapes *s, const struct tw_stretch *stretch)
 {
 	const uint32_t in_row = stretch->number % TW_SHAPES_ROW;
@@ -204,14 +204,14 @@ static int put_thread(struct tw_calls_log *l, const struct tw_batch *b)
 	return 0;
 }
 
-/* Words that so many references take, if each is of another instruction. */
+/* Words needed for so many references, if each is of another instruction. */
 static size_t count_words(uint32_t n_refs)
 {
 	_Static_assert(TW_LOG_WORDS > 8 + TW_LOG_COUNT_WORDS * (TW_PROGRAM_MAX + 2048), "the references of a block fit in a part");
 	return 1 + (size_t)n_refs * TW_LOG_COUNT_WORDS;
 }
 
-/* Counts of references, by instruction, behind the word that says how many counts there are. There is room for them. */
+/* Stores counts of references by instruction, after a word with the number of counts. There is room for them. */
 static void put_counts(struct tw_calls_log *l, const struct tw_ref_shape *refs, uint32_t n)
 {
 	struct tw_log_count count = {0};
@@ -324,8 +324,8 @@ static int put_with_events(struct tw_calls_log *l, struct tw_shapes *shapes, str
 }
 
 /*
- * From stretch i on, as long as only numbers need be kept, and perhaps one slot of each: there is room for both. Returns the stretch that comes next. The address at the end of a batch may be looked at, and is
- * not kept.
+ * Stores stretches from i on while each needs only its number and perhaps one slot; there is room for both. Returns
+ * the next stretch. The address at a batch's end may be read, and is not stored.
  */
 static size_t put_briefs(struct tw_log_part *to, const struct tw_shapes *shapes, const struct tw_batch *b, size_t i, const uint64_t **at)
 {
@@ -353,7 +353,7 @@ static size_t put_briefs(struct tw_log_part *to, const struct tw_shapes *shapes,
 	return i;
 }
 
-/* The number of the one stretch that a batch is made of, and that needs no word; else 0. A loop that goes round for long makes many such batches. */
+/* If the whole batch repeats one stretch that needs no word, its number; else 0. A long-running loop makes many such batches. */
 static uint32_t same_stretch(const struct tw_shapes *shapes, const struct tw_batch *b)
 {
 	const struct tw_stretch *const *s = b->stretches;

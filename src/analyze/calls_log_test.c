@@ -94,7 +94,7 @@ static void check_log(const struct tw_calls_log *log, const uint64_t *addr)
 	EQUAL(next_number(&r), UINT32_MAX);
 }
 
-/* A log of many batches is in several parts, each with the words of its numbers; parts that are dropped are used again. */
+/* A log of many batches has several parts, each with the words of its numbers; dropped parts are reused. */
 static void many_batches(void)
 {
 	static const struct tw_stretch *stretches[STRETCHES];
@@ -146,7 +146,7 @@ static void expect_again(struct reader *r, uint32_t number, uint64_t times)
 	EQUAL(next_word(r), times);
 }
 
-/* A stretch without slots that comes again and again takes no room, however often. */
+/* A repeated stretch without slots takes no room, however often it comes. */
 static void the_same_again(void)
 {
 	struct tw_log_parts parts;

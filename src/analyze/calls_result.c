@@ -1,4 +1,4 @@
-/* From what was counted by piece to what each instruction cost in each context. */
+/* Turns counts by piece into the costs of each instruction in each context. */
 #include "analyze/calls_count.h"
 #include "base/array.h"
 #include "base/helper_thread.h"
@@ -8,8 +8,9 @@
 #include <string.h>
 
 /*
- * What counted for one function: a piece of a stretch; a block of a fragment; or what was charged to an instruction that called. They are taken by function, so that what is
- * added up lies in the caches, and only sums take memory.
+ * A source of costs for one function: a piece of a stretch; a block of a fragment; or costs charged to a calling
+ * instruction. Sources are processed by function, so that what is added up stays in the caches, and only sums take
+ * memory.
  */
 struct source {
 	const void *what; /* struct tw_piece_of_code; struct tw_called_fragment; struct tw_call */
@@ -20,7 +21,7 @@ struct source {
 
 enum { SOURCE_PIECE = UINT16_MAX + 1, SOURCE_CALL };
 
-/* Functions that are taken one after another, by one thread; and what there is of them, with room for all that there may be. */
+/* Functions processed one after another by one thread, and their results, with room for the maximum. */
 struct part {
 	uint32_t first, end;
 	struct tw_call_insn *insns;
@@ -40,7 +41,7 @@ struct result {
 	_Atomic int error;
 };
 
-/* What a thread has of the function that is at its turn. */
+/* A thread's data for the current function. */
 struct taker {
 	struct result *result;
 	struct part *part;
@@ -89,7 +90,7 @@ static void add_end(struct tw_call_insn *last, const struct tw_block *b, uint64_
 
 /* ---- stretches ---- */
 
-/* References before the first block: of instructions of the block that its piece comes after. */
+/* References before the first block: they belong to the block that the piece follows. */
 static void add_lead(struct taker *r, const struct tw_piece_of_code *p, unsigned level)
 {
 	const struct tw_stretch *s = p->stretch;
@@ -251,7 +252,7 @@ static void add_source(struct result *r, const void *what, uint32_t function, ui
 	sources[r->n_sources++] = (struct source){what, function, block, n_most};
 }
 
-/* A lead makes an item for each reference, others one for each instruction; of each level. */
+/* A lead makes an item for each reference, other pieces one for each instruction; for each level. */
 static void list_piece(struct result *r, struct tw_piece_of_code *p)
 {
 	tw_piece_settle(p);
@@ -271,7 +272,7 @@ static int list_fragment(void *result, void *item)
 	return 0;
 }
 
-/* Splits the table into calls and what is charged to the instructions that called. */
+/* Splits the table into calls and costs charged to calling instructions. */
 static void take_table(struct result *r, const struct tw_call_table *t)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -310,7 +311,7 @@ static uint32_t function_of(const struct source *s, uint32_t n_functions)
 	return s->function < n_functions ? s->function : n_functions;
 }
 
-/* Puts where each source stands in order by function; end[] is where those of each function end, afterwards. */
+/* Sorts pointers to the sources by function; end[] then has the end of each function's. */
 static void part_sources(const struct result *r, uint32_t n_functions, const struct source **parted, size_t *end)
 {
 	size_t before = 0;
@@ -342,7 +343,7 @@ static int make_sorted(struct taker *t)
 	return sorted != NULL;
 }
 
-/* Adds what there is of a function to the part, sorted, with one item for each instruction in one context: they came from different pieces. */
+/* Adds the function's data to the part, sorted, with one item for each instruction in one context: items came from different pieces. */
 static void join_insns(struct taker *t)
 {
 	struct part *part = t->part;
@@ -406,7 +407,7 @@ static void run_takers(struct result *r, unsigned jobs)
 		pthread_join(threads[n], NULL);
 }
 
-/* Parts of functions with about as many sources each. 0: no memory. */
+/* Makes parts: sequences of functions with about equal numbers of sources. 0: no memory. */
 static int make_parts(struct result *r, uint32_t n_functions, unsigned jobs)
 {
 	enum { FOR_EACH = 4 };
@@ -422,7 +423,10 @@ static int make_parts(struct result *r, uint32_t n_functions, unsigned jobs)
 	return r->parts != NULL;
 }
 
-/* One array that all parts write to, each where those before it end at the latest: what is not written to takes no memory. 0: none. */
+/*
+ * One array for all parts; each part begins where those before it end at the latest. Pages that are not written take
+ * no memory. 0: no memory.
+ */
 static int make_room(struct result *r)
 {
 	size_t n = 0, i = 0;

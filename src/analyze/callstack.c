@@ -27,7 +27,7 @@ static int is_call(const struct tw_call *c, const struct tw_call_site *site, str
 	return c->pc == site->pc && c->image == site->image && same(c->in, site->in) && same(c->to, to);
 }
 
-/* The slot of a call, or the free one where it belongs. */
+/* The slot of a call, or the free one for it. */
 static uint32_t *find_slot(const struct tw_call_table *t, const struct tw_call_site *site, struct tw_context to)
 {
 	uint32_t at = hash(site, to) & (t->n_slots - 1);
@@ -58,7 +58,7 @@ static int grow(struct tw_call_table *t)
 	return 1;
 }
 
-/* The number of a call, which is added if need be; TW_CALL_NOWHERE: no memory. */
+/* The number of a call, which is added if necessary; TW_CALL_NOWHERE: no memory. */
 static uint32_t find_call(struct tw_call_table *t, const struct tw_call_site *site, struct tw_context to)
 {
 	if (site->guess && *site->guess < t->n && is_call(&t->items[*site->guess], site, to))
@@ -120,7 +120,7 @@ static struct tw_frame *add_frame(struct tw_callstack *s)
 	return &s->frames[s->n++];
 }
 
-/* A frame at the bottom of a stack; its function will be that of the first block. */
+/* A frame at the bottom of a stack; its function will be the first block's. */
 static int add_bottom(struct tw_callstack *s, const struct tw_arrival *interrupted)
 {
 	struct tw_frame *f = add_frame(s);
@@ -140,7 +140,7 @@ static int add_bottom(struct tw_callstack *s, const struct tw_arrival *interrupt
 	return 0;
 }
 
-/* Counts the frames of the topmost stack as active, or no more. */
+/* Adds `by` to the number of active frames of each function on the topmost stack. */
 static void count_active(struct tw_callstack *s, uint32_t by)
 {
 	for (size_t i = s->n; i-- > 0;) {
@@ -170,7 +170,10 @@ static int push(struct tw_callstack *s, const struct tw_call_place *place, uint6
 	struct tw_frame *f = add_frame(s);
 	if (!f)
 		return TW_ERR_MEMORY;
-	/* Field by field: to clear all of it first takes longer than all the rest. What a handler has interrupted is none of its. */
+	/*
+	 * Field by field: clearing all of it first takes longer than everything else. `interrupted` is not set: only
+	 * handlers' frames have it.
+	 */
 	f->slot = slot;
 	f->back = back;
 	f->bottom = f->handler = 0;
@@ -180,7 +183,10 @@ static int push(struct tw_callstack *s, const struct tw_call_place *place, uint6
 	return settle(s, f, place);
 }
 
-/* Notes in the table how the top frame was come to, and that it was called, if it was. A stub is not, what it costs is charged to the instruction that went there. */
+/*
+ * Notes in the table how the top frame was reached, and whether by a call. Stubs do not count as called: their cost
+ * is charged to the instruction that went there.
+ */
 static int note_call(struct tw_callstack *s, uint32_t image, uint64_t pc, int is_call)
 {
 	struct tw_frame *f = &s->frames[s->n - 1];
@@ -233,7 +239,7 @@ void tw_callstack_charge(struct tw_callstack *s, const struct tw_cost *since)
 	tw_cost_add(&s->table->items[tw_callstack_top(s)->call].cost, &cost);
 }
 
-/* Takes off the frames whose return addresses stand at `slot` or below: the stack pointer is above them now. */
+/* Removes frames whose return addresses are at or below `slot`: the stack pointer is above them now. */
 static void unwind(struct tw_callstack *s, uint64_t slot)
 {
 	while (!tw_callstack_top(s)->bottom && tw_callstack_top(s)->slot <= slot)
@@ -248,7 +254,7 @@ static void unwind_to(struct tw_callstack *s, size_t frame)
 
 /* ---- where control goes ---- */
 
-/* The topmost frame of a function, of those that return together with the top one or (`any`) of all; s->n if there is none. */
+/* The topmost frame of a function, among those that return together with the top one, or (`any`) among all; s->n: none. */
 static size_t find_frame(const struct tw_callstack *s, uint32_t function, int any)
 {
 	uint64_t slot = tw_callstack_top(s)->slot;
@@ -264,7 +270,7 @@ static size_t find_frame(const struct tw_callstack *s, uint32_t function, int an
 	return s->n;
 }
 
-/* A stub or resolver goes on to what it stands for: takes it off and lets its caller call that. */
+/* A stub or resolver continues at its target: removes it, and makes its caller call the target. */
 static int enter_through(struct tw_callstack *s, const struct tw_call_place *place)
 {
 	struct tw_frame through = *tw_callstack_top(s);
@@ -305,7 +311,7 @@ static int enter_by_call(struct tw_callstack *s, const struct tw_call_place *pla
 	return push(s, place, slot, arrival->back, site);
 }
 
-/* Control returned to pc: takes off the topmost frame that was to return there, and all above it. */
+/* Control returned to pc: removes the topmost frame that returns there, and all above it. */
 static void unwind_back(struct tw_callstack *s, uint64_t pc)
 {
 	size_t i = s->n;
@@ -315,7 +321,7 @@ static void unwind_back(struct tw_callstack *s, uint64_t pc)
 		unwind(s, s->frames[i - 1].slot);
 }
 
-/* Does the first function of a thread return to one that was never entered? A return that leads to the start of a function is a jump. */
+/* Does the first function of a thread return to one that was never entered? A return to the start of a function is a jump. */
 static int leaves_bottom(const struct tw_callstack *s, const struct tw_call_place *place, const struct tw_arrival *arrival)
 {
 	const struct tw_frame *top = tw_callstack_top(s);
@@ -331,7 +337,7 @@ static int replace_bottom(struct tw_callstack *s, const struct tw_call_place *pl
 	return settle(s, f, place);
 }
 
-/* A return or an indirect jump to the middle of a function goes on with it, where stacks are switched: it was called before. */
+/* With stack switches, a return or indirect jump into the middle of a function continues it: it was called before. */
 static int goes_on(const struct tw_call_place *place, const struct tw_arrival *arrival)
 {
 	return !place->entry && arrival->cause != TW_ARRIVAL_CALL && arrival->cause != TW_ARRIVAL_JUMP;

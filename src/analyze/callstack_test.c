@@ -54,7 +54,7 @@ static void end(void)
 	tw_call_table_free(&table);
 }
 
-/* The call from pc to a context; one that costs nothing and is counted never if there is none. */
+/* The call from pc to a context; if there is none, one with cost and count 0. */
 static struct tw_call found(uint64_t pc, uint32_t to, uint32_t level)
 {
 	for (uint32_t i = 0; i < table.n; i++)
@@ -63,7 +63,7 @@ static struct tw_call found(uint64_t pc, uint32_t to, uint32_t level)
 	return (struct tw_call){0};
 }
 
-/* The call from pc to a context happened so many times, and cost so much in all. */
+/* The call from pc to a context happened so many times, with this total cost. */
 static void expect(int line, uint64_t pc, uint32_t to, uint64_t calls, uint64_t insns)
 {
 	struct tw_call c = found(pc, to, 0);
@@ -94,7 +94,7 @@ static void test_calls(void)
 	end();
 }
 
-/* f calls itself three times: f'2 is entered twice from f'2, which costs nothing more. */
+/* f calls itself three times: f'2 is entered twice from f'2, at no further cost. */
 static void test_recursion(void)
 {
 	start();
@@ -142,7 +142,7 @@ static void test_tail_calls(void)
 	end();
 }
 
-/* The stub's cost is charged to the instruction that called it; the call is one of what it leads to. */
+/* A stub's cost is charged to the instruction that called it; the call counts for its target. */
 static void test_stub(void)
 {
 	start();
@@ -161,7 +161,7 @@ static void test_stub(void)
 	end();
 }
 
-/* The first time, the way leads through the common stub and the resolver, which is a callee of its own. */
+/* The first time, the path leads through the common stub and the resolver, which is a callee of its own. */
 static void test_lazy_binding(void)
 {
 	start();
@@ -204,7 +204,7 @@ static void test_longjmp(void)
 	end();
 }
 
-/* A handler is no part of what it interrupted; what is active there is not active in it. */
+/* A handler is not part of the interrupted code, whose active functions are not active in it. */
 static void test_handler(void)
 {
 	struct tw_arrival interrupted = {.cause = TW_ARRIVAL_CALL, .slot = 77}, back = {0};
@@ -252,7 +252,7 @@ static void test_leaving_a_handler(void)
 	end();
 }
 
-/* A child goes on where its parent stood; the parent's call is not counted again, but costs what the child does in it. */
+/* A child continues at its parent's position; the parent's call is not counted again, but includes what the child does in it. */
 static void test_fork(void)
 {
 	struct tw_callstack child;
@@ -272,7 +272,7 @@ static void test_fork(void)
 	end();
 }
 
-/* A return to nowhere known, from a slot below all frames, takes nothing off. */
+/* A return to an unknown place, from a slot below all frames, removes nothing. */
 static void test_unmatched_return(void)
 {
 	start();
@@ -287,7 +287,7 @@ static void test_unmatched_return(void)
 	end();
 }
 
-/* Where stacks are switched, a function that is on none that is known goes on: that is no call. A return to its beginning is one, and so is a jump there. */
+/* With stack switches, a function that is on no known stack continues: that is not a call. A return or jump to its beginning is one. */
 static void test_goes_on(void)
 {
 	static const uint8_t causes[] = {TW_ARRIVAL_BACK, TW_ARRIVAL_WILD};
@@ -305,7 +305,7 @@ static void test_goes_on(void)
 	}
 }
 
-/* Recording began in F, which MAIN had called: it is not MAIN that F calls, and F is not active any more when MAIN calls it. */
+/* Recording began in F, which MAIN had called: MAIN is not called by F, and F is no longer active when MAIN calls it. */
 static void test_began_within(uint8_t cause)
 {
 	tw_callstack_init(&stack, &table);
@@ -355,7 +355,7 @@ static void test_returns_by_address(void)
 	end();
 }
 
-/* MAIN calls a function that is not recorded, which calls F twice, whose return addresses stand further down than that of MAIN's call. F calls G. */
+/* MAIN calls an unrecorded function, which calls F twice; their return addresses are below that of MAIN's call. F calls G. */
 static void test_in_parts(void)
 {
 	start();

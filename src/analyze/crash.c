@@ -61,7 +61,7 @@ static uint64_t register_of(const struct tw_fault *f, uint8_t reg)
 	return reg < TW_NREGS ? f->regs[reg] : 0;
 }
 
-/* Where a plain reference leads. 0: not known, since it is in a segment whose base is not told. */
+/* The address of a plain reference. 0: unknown, since its segment's base is unknown. */
 static uint64_t address_of(const struct tw_fault *f, const struct tw_op *op)
 {
 	uint64_t index = register_of(f, op->index);
@@ -85,7 +85,10 @@ static int is_misaligned(uint64_t address, unsigned size)
 	return size >= VECTOR && address % VECTOR;
 }
 
-/* Whether the fault can have been at this access: it is where the kernel says, or, where it says nothing, one that no address may have, or that is not aligned. */
+/*
+ * Whether the fault can have been at this access: its address is the one that the kernel gives; or, if it gives none,
+ * it is non-canonical or misaligned.
+ */
 static int fits(const struct tw_fault *f, uint64_t address, const struct tw_op *op)
 {
 	if (!f->access)
@@ -93,7 +96,7 @@ static int fits(const struct tw_fault *f, uint64_t address, const struct tw_op *
 	return address <= f->address && f->address - address < (op->size ? op->size : 1);
 }
 
-/* The index of the instruction at pc in a descriptor; -1: it has none there. */
+/* The index of the instruction at pc in a descriptor; -1: not there. */
 static int insn_at(const struct tw_descriptor *d, uint64_t pc)
 {
 	const struct tw_block *b = tw_descriptor_blocks(d);
@@ -113,7 +116,7 @@ static int names_registers(const struct tw_descriptor *d)
 	return d->format == TW_FORMAT_DEP || d->format == TW_FORMAT_CALL || d->format == TW_FORMAT_DEP06;
 }
 
-/* Looks for the instruction in a descriptor. Returns whether it is there; *found is filled if it makes the access. */
+/* Looks for the instruction in a descriptor. Returns whether it is there; fills *found if it makes the access. */
 static int look_in(const struct tw_descriptor *d, const struct tw_fault *f, struct tw_undone *found)
 {
 	const struct tw_op *op = tw_descriptor_ops(d);

@@ -29,14 +29,17 @@ static inline struct key key_of(const struct tw_flow *f, enum kind kind, uint32_
 
 static inline uint32_t hash(enum kind kind, struct key k)
 {
-	/* Of code that lies side by side places do, too: few instructions stand at one address, few runs begin at one. But many edges may come from one run. */
+	/*
+	 * Adjacent code gets adjacent places: each address has few instructions, and few runs begin there. But one run may
+	 * have many edges.
+	 */
 	enum { NODES_BESIDE = 5, RUNS_BESIDE = 4 };
 	const unsigned beside = kind == NODE ? NODES_BESIDE : kind == RUN ? RUNS_BESIDE : 0;
 	const uint64_t a = kind == EDGE ? k.a ^ k.b * 0x9e3779b97f4a7c15u : k.a >> beside;
 	return (uint32_t)(a * 0xbf58476d1ce4e5b9u >> 32) << beside | (uint32_t)(k.a & ((1u << beside) - 1));
 }
 
-/* Where the item with this key stands in the table, or the empty place where it would. */
+/* The place of the item with this key in the table, or the empty place for it. */
 static inline uint32_t *find_place(const struct tw_flow *f, const struct tw_flow_table *t, enum kind kind, struct key k)
 {
 	for (uint32_t at = hash(kind, k);; at++) {
@@ -55,7 +58,7 @@ static int table_init(struct tw_flow_table *t, uint32_t n)
 	return t->places != NULL;
 }
 
-/* Of a table for so many items at the most, many of which may not come. */
+/* For a table of at most so many items, often far fewer. */
 static uint32_t table_places(size_t items)
 {
 	uint32_t places = FIRST_ROOM;
@@ -64,7 +67,7 @@ static uint32_t table_places(size_t items)
 	return places;
 }
 
-/* Makes sure that at most half of the places will be taken with one more. */
+/* Ensures that at most half of the places are used after adding one. */
 static int table_room(struct tw_flow *f, struct tw_flow_table *t, enum kind kind)
 {
 	struct tw_flow_table more;
@@ -220,7 +223,7 @@ static void add_stop(struct tw_flow *f, uint32_t first, uint32_t last, uint64_t 
 
 /* ---- the stream ---- */
 
-/* The current run has come to its end. `to`: TW_NO_INDEX for the end of the stream. */
+/* The current run has ended. `to`: TW_NO_INDEX for the end of the stream. */
 static void end_run(struct tw_flow *f, uint32_t to)
 {
 	if (!f->head.closed)
@@ -298,7 +301,7 @@ int tw_flow_chain(struct tw_flow *f, uint32_t node, uint32_t next)
 
 /* ---- joining ---- */
 
-/* Executes the nodes of `from` behind `at` up to `last`, one by one. */
+/* Executes the nodes of `from` after `at` up to `last`, one by one. */
 static void step_on(struct tw_flow *f, const struct tw_flow *from, const uint32_t *map, uint32_t at, uint32_t last)
 {
 	while (at != last) {
@@ -318,7 +321,7 @@ static uint64_t *run_totals(const struct tw_flow *from)
 	return total;
 }
 
-/* Adds to `f` the parts of a run that end with a jump before its last instruction; returns where the rest begins (in `from`). */
+/* Adds to `f` the parts of a run that end with a jump before its last instruction; returns the start of the rest (in `from`). */
 static uint32_t split_run(struct tw_flow *f, const struct tw_flow *from, const uint32_t *map, const struct tw_flow_run *run, uint64_t count)
 {
 	uint32_t first = run->first;
@@ -332,7 +335,7 @@ static uint32_t split_run(struct tw_flow *f, const struct tw_flow *from, const u
 	return first;
 }
 
-/* Adds the runs of `from`, split where it has jumps, to `f`; map[node of from] is the node of f. */
+/* Adds the runs of `from`, split at its jumps, to `f`; map[node of from] is the node of f. */
 static void add_runs(struct tw_flow *f, const struct tw_flow *from, const uint32_t *map)
 {
 	uint64_t *total = run_totals(from);
@@ -355,7 +358,7 @@ static void add_runs(struct tw_flow *f, const struct tw_flow *from, const uint32
 	free(rest);
 }
 
-/* Makes nodes of `f` for those of `later` and joins what is known of them. NULL: no memory. */
+/* Makes nodes of `f` for those of `later`, and joins what is known of them. NULL: no memory. */
 static uint32_t *map_nodes(struct tw_flow *f, const struct tw_flow *later)
 {
 	uint32_t *map = tw_array_table(later->n_nodes, sizeof *map);
@@ -373,7 +376,7 @@ static uint32_t *map_nodes(struct tw_flow *f, const struct tw_flow *later)
 	return map;
 }
 
-/* Joins what runs behind what. A node that has two of those is a jump. */
+/* Joins the successors of nodes. A node with two successors is a jump. */
 static void join_chains(struct tw_flow *f, struct tw_flow *later, const uint32_t *map)
 {
 	for (uint32_t i = 1; i < later->n_nodes; i++) {
@@ -386,7 +389,7 @@ static void join_chains(struct tw_flow *f, struct tw_flow *later, const uint32_t
 	}
 }
 
-/* Goes on where the stream of `f` stands with the first run of `later`, and leaves off where `later` did. */
+/* Continues the stream of `f` with the first run of `later`, and stops where `later` did. */
 static void join_streams(struct tw_flow *f, const struct tw_flow *later, const uint32_t *map)
 {
 	const struct tw_flow_head *h = &later->head;

@@ -87,7 +87,7 @@ static void take_way(struct tw_flow_passed *s, unsigned way)
 	s->times[0] = times;
 }
 
-/* A pass that is in no way takes that of another, and is the one taken last. */
+/* A pass without a way takes the way of another, and becomes the last one taken. */
 static void add_way(struct tw_flow_passes *p, struct tw_flow_passed *s, const struct tw_flow_pass_place *pass)
 {
 	const unsigned way = 1u + s->turn;
@@ -105,7 +105,7 @@ int tw_flow_pass_other(struct tw_flow_passes *p, struct tw_flow_passed *s, uint3
 			take_way(s, way);
 			return 1;
 		}
-	if (!s->run[1]) /* way 1 is the last to be filled: before that all passes are in ways */
+	if (!s->run[1]) /* way 1 is filled last: until then every pass has a way */
 		return 0;
 	const struct tw_flow_pass_place *found = find_place(p, run, s->stretch->number);
 	if (!found->run)

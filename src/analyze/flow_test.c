@@ -1,6 +1,6 @@
 /*
- * Block profiles of random programs' streams against a slow and obvious reference that knows all jumps before it counts: it reads the stream
- * twice. Each stream is also cut into pieces, as by several workers, and joined again.
+ * Block profiles of random programs' streams against a slow and simple reference that reads the stream twice, so that
+ * it knows all jumps before it counts. Each stream is also cut into pieces, as by several workers, and joined again.
  */
 #include "analyze/profile.h"
 #include "unit.h"
@@ -136,7 +136,7 @@ static int is_behind(const struct program *p, int a, int b)
 	return p->insn[b].pc == p->insn[a].pc + p->insn[a].length;
 }
 
-/* First reading: which instructions are jumps, and then, where static blocks begin. */
+/* First pass: finds which instructions are jumps, and from that the starts of static blocks. */
 static void find_jumps(const struct program *p, const struct stream *s, struct reference *r)
 {
 	for (int i = 0; i + 1 < s->n; i++) {
@@ -253,7 +253,7 @@ static int same_blocks(const struct program *p, const struct tw_profile *found, 
 	return 1;
 }
 
-/* Every instruction is in exactly one static block, as often executed as the stream has it. */
+/* Every instruction is in exactly one static block, with the stream's execution count. */
 static int same_insns(const struct program *p, const struct stream *s, const struct tw_profile *found)
 {
 	uint64_t executions[MOST] = {0};

@@ -43,7 +43,7 @@ static int is_rule(const struct tw_grammar *g, uint32_t rule, const uint32_t *sy
 	return tw_grammar_length(g, rule) == n && !memcmp(g->symbols + g->first[rule], symbols, n * sizeof *symbols);
 }
 
-/* The place in the index of the rule, or the empty one where it belongs. */
+/* The place of the rule in the index, or the empty one for it. */
 static uint32_t *find(const struct tw_grammar *g, const uint32_t *symbols, uint64_t n)
 {
 	uint32_t mask = g->index_size - 1;
@@ -192,7 +192,7 @@ int tw_grammar_add(struct tw_grammar *g, const struct tw_grammar *from, uint32_t
 
 /* ---- back to the sequence ---- */
 
-/* Symbols that are still to be expanded, of the rules that are open. */
+/* Symbols still to be expanded, for each open rule. */
 struct span {
 	uint64_t at, end;
 };

@@ -128,7 +128,7 @@ static struct tw_hot_counts *last_counts(struct state *s, const struct tw_stretc
 	return f ? &f->block[run->block] : NULL;
 }
 
-/* Its fragments are made the first time, so that their image is that of the thread that ran them first. */
+/* Its fragments are created the first time, so that their image is that of the thread that ran them first. */
 static int count_whole(struct state *s, const struct tw_stretch *stretch)
 {
 	if (stretch->number >= s->counted_room) {
@@ -145,7 +145,7 @@ static int count_whole(struct state *s, const struct tw_stretch *stretch)
 	return add_blocks(s, stretch, 0);
 }
 
-/* `*newest` is the stretch with the block that began last: references before the stretch's first block are that one's. */
+/* `*newest` is the stretch with the last block begun: references before the stretch's first block belong to that block. */
 static int take_stretch(struct state *s, const struct tw_stretch *stretch, const struct tw_stretch **newest)
 {
 	const int whole = stretch->number && stretch->reserved != TW_SLOT_ASK; /* it says itself that it begins with a block */
@@ -174,7 +174,7 @@ static int settle(struct state *s)
 	return error;
 }
 
-/* Where a stretch that stays is counted; NULL: there is no room for it yet. */
+/* Where a kept stretch is counted; NULL: no room for it yet. */
 static inline const struct counted *counted_of(const struct state *s, const struct tw_stretch *stretch)
 {
 	return stretch->number < s->counted_room ? &s->counted[stretch->number] : NULL;

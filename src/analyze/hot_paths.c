@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a rule, or of a block, which is one symbol too. */
+/* Facts about a rule, or about a block, which is a symbol too. */
 struct facts {
 	uint64_t insns, blocks; /* executed each time */
 	uint64_t left;          /* of these instructions, those in no path chosen so far */
@@ -34,7 +34,7 @@ struct group {
 	uint64_t turns;
 };
 
-/* The group that begins at symbol number *i, which is moved behind it. */
+/* The group that begins at symbol *i; moves *i behind it. */
 static struct group next_group(const struct finder *f, const uint32_t *symbols, uint64_t *i, uint64_t end)
 {
 	const struct facts *first = facts_of(f, symbols[*i]);
@@ -109,7 +109,7 @@ static void look_again(struct finder *f)
 
 /* ---- choosing ---- */
 
-/* Adds the turns of loops of one block among these symbols, which are executed so often. */
+/* Adds the iterations of single-block loops among these symbols, which are executed `times` times. */
 static void add_turns(const struct finder *f, const uint32_t *symbols, uint64_t from, uint64_t end, uint64_t times, uint64_t *turns)
 {
 	for (uint64_t i = from; i < end;) {
@@ -119,7 +119,7 @@ static void add_turns(const struct finder *f, const uint32_t *symbols, uint64_t 
 	}
 }
 
-/* How often the loop of one block went round, for each block, outside of the paths chosen so far. */
+/* For each block, the iterations of its single-block loop outside the paths chosen so far. */
 static void count_turns(const struct finder *f, uint64_t *turns)
 {
 	const struct tw_grammar *g = &f->p->grammar;
@@ -142,7 +142,7 @@ static void consider(struct choice *best, uint32_t symbol, uint64_t times, uint6
 		*best = (struct choice){symbol, times, share};
 }
 
-/* Blocks are numbered as workers come by them; where they stand is the same each time. */
+/* Workers number blocks as they meet them; their addresses are the same each time. */
 static int stands_before(const struct tw_path_block *a, const struct tw_path_block *b)
 {
 	if (a->image != b->image)
@@ -158,7 +158,7 @@ static void consider_block(const struct finder *f, struct choice *best, uint32_t
 	consider(best, block, turns, share);
 }
 
-/* A share of 0: there is none. `turns`: room for a number for each block. */
+/* A share of 0: none. `turns`: room for a number for each block. */
 static struct choice choose(struct finder *f, uint64_t *turns)
 {
 	struct choice best = {0};
@@ -189,7 +189,7 @@ static int add(struct tw_hot_path *path, struct tw_path_term term)
 	return 1;
 }
 
-/* A symbol that is its own base, so often in a row. No deeper than it has blocks, of which there are few. */
+/* Writes a symbol that is its own base, with so many repetitions. The recursion is no deeper than its number of blocks, which is small. */
 static int write_symbol(struct finder *f, struct tw_hot_path *path, uint32_t symbol, uint64_t turns)
 {
 	if (symbol < TW_GRAMMAR_RULE)

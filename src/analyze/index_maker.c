@@ -69,7 +69,7 @@ static int code_list(struct tw_index_entry *e, enum tw_index_list list, const st
 	return error;
 }
 
-/* The chunk with this sequence number, which there is: the one of this index, or where chunks are missing one before it. */
+/* The chunk with this sequence number, which exists: at this index, or before it if chunks are missing. */
 static size_t chunk_with(const struct tw_recording *r, size_t thread, uint32_t sequence)
 {
 	const size_t n = tw_recording_thread(r, thread)->n_chunks;
@@ -166,7 +166,7 @@ static int add_code(struct state *s, const struct tw_stretch *stretch)
 	return error;
 }
 
-/* The code of a stretch that this chunk has not had yet. */
+/* Code of a stretch that is new in this chunk. */
 static int take_code(struct state *s, const struct tw_stretch *stretch)
 {
 	if (!stretch->number)

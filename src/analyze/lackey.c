@@ -7,7 +7,7 @@
 
 struct tw_lackey {
 	struct tw_lackey_insn *insns;
-	size_t *row[65536]; /* by a fragment number's upper half, then lower: where its instructions begin */
+	size_t *row[65536]; /* by upper, then lower half of a fragment's number: where its instructions begin */
 };
 
 /* Whether it is the string instruction with these four names. */
@@ -40,7 +40,7 @@ static int is_prefix(uint8_t byte)
 	return byte >> 4 == 4 || memchr(prefixes, byte, sizeof prefixes);
 }
 
-/* Whether it may be an instruction with flags, by its first bytes: one that is locked, xchg, or a string instruction. */
+/* Whether, by its first bytes, it may be an instruction with flags: locked, xchg, or a string instruction. */
 static int may_have_flags(const uint8_t *code, unsigned length)
 {
 	unsigned i = 0;

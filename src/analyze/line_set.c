@@ -12,7 +12,7 @@ static inline size_t place_of(const struct tw_line_set *s, uint64_t number)
 	return (size_t)((number * 0x9e3779b97f4a7c15ull) >> 32) & (s->room - 1);
 }
 
-/* The place of a page, or the free one where it is to be. */
+/* The place of a page, or the free one for it. */
 static inline struct tw_line_page *look_up(const struct tw_line_set *s, uint64_t number)
 {
 	size_t i = place_of(s, number);
@@ -73,7 +73,7 @@ void tw_line_set_sort(struct tw_line_set *s)
 		qsort(s->page, n, sizeof *s->page, tw_by_number);
 }
 
-/* Adds a run of lines; one that begins where the last ends makes that longer. */
+/* Adds a run of lines, or extends the last run if this one follows it directly. */
 static int add_range(struct tw_lines **out, size_t *n, size_t *room, uint64_t first, uint64_t last)
 {
 	if (*n && (*out)[*n - 1].last + 1 == first) {

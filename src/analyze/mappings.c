@@ -49,7 +49,7 @@ static struct change *add(struct reading *g, enum change_kind kind, uint64_t add
 	return &changes[g->n++];
 }
 
-/* One without a type of mapping is of mprotect: what was there can be executed now. */
+/* Without a type of mapping, it comes from mprotect: existing memory has become executable. */
 static int add_map(struct reading *g, const struct tw_map *m)
 {
 	struct change *c = add(g, m->flags & MAP_TYPE ? MAP : PROTECT, m->address, m->length);
@@ -83,7 +83,7 @@ static struct change *add_call(struct reading *g, const struct tw_syscall *e)
 	}
 }
 
-/* Whether a call made this change: the events of memory that was there when the program began stand before its first call, too. */
+/* Whether a call made this change: events of memory that existed at the program's start also stand before its first call. */
 static int is_by(const struct change *c, const struct tw_syscall *e)
 {
 	const uint64_t result = (uint64_t)e->result;
@@ -98,8 +98,8 @@ static int is_by(const struct change *c, const struct tw_syscall *e)
 }
 
 /*
- * The events of a call stand before it. What it mapped was there when it had returned, and what it unmapped was when it began: so what another thread
- * maps in the place comes later.
+ * The events of a call stand before it. What it mapped exists from its return on, and what it unmapped only until its
+ * start: so a mapping that another thread makes in that place comes later.
  */
 static int take_call(struct reading *g, const struct tw_syscall *e)
 {
@@ -240,13 +240,16 @@ static void add_live(struct memory *m, const struct tw_mapping *from)
 		make_live(m);
 }
 
-/* ld.so maps a library whole, and then its parts over it; others reserve memory, and then map what they need. That what was there before is not worth a word. */
+/*
+ * ld.so maps a library completely, and then its parts over it; other code reserves memory before mapping what it
+ * needs. The covered mapping is not worth reporting.
+ */
 static int is_worth(const struct tw_mapping *x, int mapped_over)
 {
 	return !mapped_over || (x->kind != TW_MAPPING_FILE && x->prot);
 }
 
-/* Takes [from, to) out of what is there at `at`; *next is the one to look at then. */
+/* Removes [from, to) from the mapping at `at`; *next is the one to continue with. */
 static void cut(struct memory *m, size_t at, const struct range *r, size_t *next)
 {
 	struct tw_mapping *x = &m->out->items[m->live[at]];

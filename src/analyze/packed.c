@@ -29,7 +29,7 @@ int tw_unpack_number(FILE *from, uint64_t *n)
 	return tw_unpack_bytes(from, n, sizeof *n);
 }
 
-/* Memory is taken as items come: a number that is wrong finds the end of the bytes before that of memory. */
+/* Memory is allocated as items come: with a wrong number, the bytes end before the memory does. */
 int tw_unpack_array(FILE *from, void **items, size_t *n, size_t *room, size_t size)
 {
 	enum { PIECE = 1 << 16 };

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Symbols of a segment, and of what joins segments. The first is chosen to stay in a processor's cache: twice as fast as with a million. */
+/*
+ * Symbols of a segment, and of joined segments. SEGMENT is chosen so that the data stays in a processor's cache:
+ * twice as fast as with a million.
+ */
 enum { SEGMENT = 1 << 18, JOINED = 1 << 17 };
 
 /* What makes grammars, for one state after another. */
@@ -16,7 +19,7 @@ struct makers {
 
 enum { MOST_SPARE = 16 };
 
-/* What all states share: the blocks, by number and by what they are. */
+/* Shared by all states: the blocks, by number and by what they are. */
 struct shared {
 	const struct tw_recording *recording;
 	struct tw_paths *out;
@@ -30,8 +33,8 @@ struct shared {
 };
 
 /*
- * What is made of each chunk is made apart: segments end with the chunk, and so does what joins them. So the grammar is the same however many workers there are. At the end what
- * was made of a thread's chunks is joined.
+ * Each chunk is processed independently: segments, and what joins them, end with the chunk. So the grammar does not
+ * depend on the number of workers. At the end, the results of a thread's chunks are joined.
  */
 struct state {
 	struct shared *shared;
@@ -145,7 +148,7 @@ static int join(struct state *s, const struct tw_symbol_list *from, struct tw_sy
 	return ok;
 }
 
-/* The segment's rules become the grammar's, its start what is to be joined. */
+/* Adds the segment's rules to the grammar; its start is joined. */
 static int end_segment(struct state *s)
 {
 	struct tw_symbol_list start = {0};

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A profile under construction. Arrays are by instruction unless they say otherwise. */
+/* A profile under construction. Arrays are indexed by instruction unless stated otherwise. */
 struct build {
 	const struct tw_flow *flow;
 	struct tw_profile *p;
 	uint32_t *insn_of; /* by node */
-	uint64_t *begun;   /* executions right after a jump or at the beginning of a stream: of dynamic blocks */
+	uint64_t *begun;   /* executions right after a jump or at the beginning of a stream: starts of dynamic blocks */
 	uint64_t *ended;   /* executions that ended a dynamic block, or the stream */
 	uint64_t *total;   /* by run: how often it was begun */
 	uint32_t *dynamic; /* the dynamic block that begins here */
@@ -76,8 +76,11 @@ static void sum_runs(struct build *b)
 	}
 }
 
-/* Executions of each instruction: those that began there, and those that came from the one before it. Instructions are sorted, so the one before
- * is done first. One that is reached from two before it, which overlap, begins a static block. */
+/*
+ * Executions of each instruction: those that began there, and those that came from the instruction before it.
+ * Instructions are sorted, so the one before is complete. An instruction reached from two (overlapping) predecessors
+ * begins a static block.
+ */
 static void count_insns(struct build *b)
 {
 	struct tw_profile *p = b->p;
@@ -118,7 +121,7 @@ static void add_edge(struct tw_profile_blocks *all, uint32_t from, uint32_t to, 
 	all->edges[all->n_edges++] = (struct tw_profile_edge){.from = from, .to = to, .count = count};
 }
 
-/* Makes one of edges with the same ends; leaves them sorted by them. */
+/* Merges edges with the same ends; leaves them sorted. */
 static void join_edges(struct tw_profile_blocks *all)
 {
 	uint32_t n = 0;
@@ -191,7 +194,7 @@ static void list_dynamic(struct build *b)
 	}
 }
 
-/* A block ends with its jump; one that never came to it, where its longest execution did. */
+/* A block ends with its jump; a block that never reached it ends where its longest execution did. */
 static void extend_dynamic(struct build *b)
 {
 	const struct tw_flow *f = b->flow;
@@ -221,7 +224,7 @@ static void make_dynamic(struct build *b)
 
 /* ---- static blocks ---- */
 
-/* The last instruction of the static block that begins with `first`; makes all of them part of it. What runs behind a jump leads, too. */
+/* Makes the static block that begins with `first`, and returns its last instruction. Code after a jump also begins a block. */
 static uint32_t take_block(struct build *b, uint32_t first, uint32_t block)
 {
 	struct tw_profile *p = b->p;

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a block of a fragment needs for its instructions to be stepped through. */
+/* How a block of a fragment must be stepped through. */
 enum manner {
 	WHOLE,  /* at once: they have been chained */
-	SINGLY, /* one by one: elsewhere, another instruction was found behind one of them */
+	SINGLY, /* one by one: elsewhere, another instruction was found after one of them */
 	REPEATS /* one by one, and some repeat themselves */
 };
 
@@ -25,7 +25,7 @@ struct block {
 	uint8_t manner; /* enum manner */
 };
 
-/* A fragment, as far as it has been executed in the newest thread's image: processes that execute different programs may share it. */
+/* The part of a fragment executed in the newest thread's image: processes that execute different programs may share a fragment. */
 struct code {
 	const struct tw_descriptor *descriptor;
 	const struct tw_lackey_insn *insns;
@@ -49,14 +49,14 @@ struct state {
 	struct shared *shared;
 	int any;  /* a batch has been seen */
 	int seen; /* a block has been seen */
-	int cut;  /* what came before the first block was not recorded, or belongs to another thread */
+	int cut;  /* the code before the first block was not recorded, or belongs to another thread */
 	uint32_t first_thread, thread;
 	uint64_t first_insn; /* instructions of first_thread before this state */
 	uint64_t next_insn;  /* instructions of `thread` up to now */
 	uint32_t image;
 	struct tw_pieces pieces;
 	struct tw_flow_passes passes;
-	uint32_t run; /* the flow's open one, where passes have led and the flow was not told; 0: it stands where it stands */
+	uint32_t run; /* the flow's open run, if passes have moved it without telling the flow; 0: the flow is up to date */
 	struct tw_ref_shape *gathered; /* references of one block that stand in several stretches */
 	size_t gathered_room;
 	struct tw_by_fragment fragments; /* struct code, in `slabs` */
@@ -65,7 +65,7 @@ struct state {
 
 /* ---- images ---- */
 
-/* The newest program of process `pid` when thread number n began, by its number as an image; n if there was none. */
+/* The newest program of process `pid` when thread number n began, as an image number; n if there was none. */
 static uint32_t image_before(const struct tw_recording *r, const uint32_t *image, size_t n, uint32_t pid)
 {
 	for (size_t i = n; i-- > 0;)
@@ -74,8 +74,11 @@ static uint32_t image_before(const struct tw_recording *r, const uint32_t *image
 	return TW_NO_INDEX;
 }
 
-/* A thread runs in the image of its process, the first of a forked process in that of the process it was forked from. The first thread of
- * a process that was there before is what execve made of it, unless the process has begun it itself: then it is what handlers of signals do (trackway cc). */
+/*
+ * A thread runs in the image of its process; the first thread of a forked process runs in its parent's. If the
+ * process existed before, its first thread is the result of execve, unless its parent is the process itself: then it
+ * is the work of signal handlers (trackway cc).
+ */
 static uint32_t find_image(const struct tw_recording *r, const uint32_t *image, size_t n)
 {
 	const struct tw_thread_info *t = tw_recording_thread(r, n);
@@ -148,7 +151,7 @@ static inline struct code *code_of(struct state *s, const struct tw_descriptor *
 	return c ? c : new_code(s, d);
 }
 
-/* Makes nodes for instructions `from` to `to` - 1 of the fragment, which are part of one block, and chains them. */
+/* Makes nodes for instructions `from` to `to` - 1 of the fragment, which belong to one block, and chains them. */
 static void learn(struct state *s, struct code *c, unsigned block, unsigned to)
 {
 	const struct tw_block *b = &tw_descriptor_blocks(c->descriptor)[block];
@@ -180,7 +183,7 @@ static void count_refs(struct state *s, const struct code *c, const struct tw_re
 	}
 }
 
-/* Takes the references of one instruction off *ref; returns how many iterations of it they are. */
+/* Removes the references of one instruction from *ref; returns its number of iterations. */
 static uint64_t take_iterations(const struct tw_lackey_insn *insn, const struct tw_ref_shape **ref, const struct tw_ref_shape *end)
 {
 	unsigned number = (*ref)->insn;
@@ -190,7 +193,7 @@ static uint64_t take_iterations(const struct tw_lackey_insn *insn, const struct 
 	return insn->flags & TW_LACKEY_PAIRS ? (n + 1) / 2 : n;
 }
 
-/* Executes one instruction, and again as often as its iterations have it (src/analyze/lackey.h). */
+/* Executes one instruction, repeated according to its iterations (src/analyze/lackey.h). */
 static void step_insn(struct state *s, const struct code *c, unsigned insn, uint64_t iterations)
 {
 	uint8_t flags = c->insns[insn].flags;
@@ -200,8 +203,10 @@ static void step_insn(struct state *s, const struct code *c, unsigned insn, uint
 	tw_flow_repeat(&s->flow, flags & TW_LACKEY_UNTIL ? iterations - 1 : iterations);
 }
 
-/* Executes a piece of block number k one by one: first what the instruction before it still makes, then the instructions, then the iterations of one
- * that did not come to its end. */
+/*
+ * Executes a piece of block k one by one: first what the instruction before it still does, then the instructions,
+ * then the iterations of an unfinished one.
+ */
 static void step_piece(struct state *s, struct code *c, unsigned k, struct tw_piece piece, const struct tw_ref_shape *ref,
                        const struct tw_ref_shape *end)
 {
@@ -233,7 +238,7 @@ struct place {
 	int continues; /* it goes on in the next batch */
 };
 
-/* The piece's references may begin before it where it goes on a block of the batch before. */
+/* The piece's references may begin before it, if it continues a block of the previous batch. */
 static struct tw_piece piece_of(struct state *s, const struct tw_batch *b, const struct place *p)
 {
 	const unsigned first = tw_descriptor_blocks(p->run->descriptor)[p->run->block].first_insn;
@@ -306,7 +311,7 @@ static int cut_here(struct state *s, struct walk *w)
 	return cut;
 }
 
-/* How many references at the start of a stretch are those of the block before it. */
+/* Number of references at the start of a stretch that belong to the block before it. */
 static uint32_t leading(const struct tw_stretch *t)
 {
 	return t->n_blocks ? t->blocks[0].first_ref : t->n_refs;
@@ -317,7 +322,7 @@ static int goes_on(const struct tw_batch *b, size_t stretch)
 	return stretch + 1 < b->n_stretches && leading(b->stretches[stretch + 1]);
 }
 
-/* The references of the last block of a stretch, with those that stand in the stretches behind it. */
+/* The references of a stretch's last block, including those in the following stretches. */
 static int gather(struct state *s, const struct tw_batch *b, size_t stretch, struct place *p)
 {
 	const struct tw_ref_shape *from = p->refs;
@@ -416,7 +421,7 @@ static void take_stretch(struct state *s, struct walk *w, size_t stretch)
 	set_limit(w);
 }
 
-/* Counts it, if it is entered in a run that it has a pass for, and nothing else happens. */
+/* Counts the stretch if it is entered in a run for which it has a pass, and nothing else happens. */
 static inline int take_at_once(struct state *s, struct walk *w, struct tw_flow_passed *passed, int goes_on)
 {
 	if (!passed || !s->run || passed->never || goes_on || w->at.block + passed->n_blocks > w->limit ||
@@ -442,7 +447,7 @@ static void take_stretches(struct state *s, struct walk *w)
 	for (size_t i = 0; i < b->n_stretches && !s->flow.failed; i++) {
 		const struct tw_stretch *behind = i + 1 < b->n_stretches ? b->stretches[i + 1] : NULL;
 		struct tw_flow_passed *passed = next;
-		if (i + AHEAD < b->n_stretches) /* here, not in a function: gcc leaves calls out that do nothing else */
+		if (i + AHEAD < b->n_stretches) /* inline here: gcc omits calls of functions that do nothing else */
 			__builtin_prefetch(passed_of(s, &kept, b->stretches[i + AHEAD]), 1);
 		next = behind ? passed_of(s, &kept, behind) : NULL;
 		const int goes_on = next && next->stretch ? next->leads : behind && leading(behind);
@@ -497,7 +502,7 @@ static void *begin(void *arg)
 	return s;
 }
 
-/* What comes next runs in this image: nodes and passes of fragments are those of the image before. */
+/* What follows runs in this image: fragments' nodes and passes belong to the previous one. */
 static void enter_image(struct state *s, uint32_t image)
 {
 	if (s->any && image != s->image) {

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 /*
- * A symbol's place: in the ring of its rule, which begins and ends with the rule's guard. Place 0 is nobody's. The symbol of a guard is GUARD plus the
- * rule's number. Where the index has the digram that begins here, it is known in which slot, so that nobody has to look for it to forget it.
+ * The place of a symbol in the ring of its rule, which begins and ends with the rule's guard. Place 0 is unused. A
+ * guard's symbol is GUARD plus the rule's number. If the index has the digram that begins here, its slot is noted, so
+ * that removing it needs no search.
  */
 struct place {
 	uint32_t symbol, prev, next;
@@ -14,7 +15,7 @@ struct place {
 
 #define GUARD 0xc0000000u
 
-/* Places beyond `most` for what one push makes, and what a new rule takes before the digrams it stands for are given back. */
+/* Places beyond `most`, for what one push makes, and for what a new rule takes before its digrams' places are returned. */
 enum { MARGIN = 1024, RULE_PLACES = 4 };
 
 struct rule {
@@ -22,7 +23,7 @@ struct rule {
 	uint32_t uses;
 };
 
-/* The index: where each digram stands, by open addressing with linear probing. */
+/* The index: the place of each digram, by open addressing with linear probing. */
 struct slot {
 	uint32_t hash;
 	uint32_t place; /* of the digram's first symbol; 0: empty */
@@ -102,7 +103,7 @@ static inline uint32_t hash_of(uint32_t first, uint32_t second)
 	return (uint32_t)(h >> 32);
 }
 
-/* Where the search for a digram begins: who will look for it soon has that fetched. */
+/* Where the search for a digram begins; a caller that will need it soon prefetches it. */
 static inline struct slot *first_slot(const struct tw_sequitur *s, uint32_t first, uint32_t second)
 {
 	return &s->slots[hash_of(first, second) & s->mask];
@@ -115,7 +116,7 @@ static inline int counts(const struct tw_sequitur *s, uint32_t at)
 	return !is_guard(first) && !is_guard(second) && first != TW_GRAMMAR_CUT && second != TW_GRAMMAR_CUT;
 }
 
-/* The slot of the digram at `at`, or the empty one where it is to be entered. */
+/* The slot of the digram at `at`, or the empty one for it. */
 static struct slot *find(const struct tw_sequitur *s, uint32_t at)
 {
 	uint32_t first = s->places[at].symbol, second = s->places[s->places[at].next].symbol, hash = hash_of(first, second);
@@ -131,7 +132,7 @@ static struct slot *find(const struct tw_sequitur *s, uint32_t at)
 	}
 }
 
-/* A slot that is empty, or of the same digram, leads to this place from now on. */
+/* Points an empty slot, or one of the same digram, to this place. */
 static void lead(struct tw_sequitur *s, struct slot *slot, uint32_t at)
 {
 	s->places[slot->place].slot = 0; /* place 0 is nobody's */
@@ -145,7 +146,7 @@ static void enter(struct tw_sequitur *s, uint32_t at)
 		lead(s, find(s, at), at);
 }
 
-/* Empties a slot; slots behind it that would not be found any more move up. */
+/* Empties a slot, and moves up later slots that could no longer be found. */
 static void empty(struct tw_sequitur *s, struct slot *slot)
 {
 	uint32_t hole = (uint32_t)(slot - s->slots);
@@ -160,7 +161,7 @@ static void empty(struct tw_sequitur *s, struct slot *slot)
 	s->slots[hole].place = 0;
 }
 
-/* The digram at `at` is about to be no more. In a run of three equal symbols the digram that overlaps it is the one to be found from now on. */
+/* The digram at `at` is about to disappear. In a run of three equal symbols, the index then gets the overlapping digram. */
 static void forget(struct tw_sequitur *s, uint32_t at)
 {
 	const struct place *p = &s->places[at], *next = &s->places[p->next];
@@ -219,7 +220,7 @@ static void substitute(struct tw_sequitur *s, uint32_t at, uint32_t rule)
 		check(s, s->places[left].next);
 }
 
-/* Writes the rule whose only use this is out in its place. */
+/* Replaces the only use of a rule with its contents. */
 static void write_out(struct tw_sequitur *s, uint32_t at)
 {
 	uint32_t rule = s->places[at].symbol - TW_GRAMMAR_RULE, guard = s->rules[rule].guard;
@@ -235,7 +236,7 @@ static void write_out(struct tw_sequitur *s, uint32_t at)
 	enter(s, last);
 }
 
-/* The rule of which the digram at `at` is all there is, or 0. */
+/* The rule that consists only of the digram at `at`, or 0. */
 static uint32_t whole_rule(const struct tw_sequitur *s, uint32_t at)
 {
 	const struct place *p = &s->places[at];
@@ -272,8 +273,10 @@ static void matches(struct tw_sequitur *s, uint32_t at, uint32_t old)
 		write_out(s, first);
 }
 
-/* Looks whether the digram at `at` stands elsewhere too, and if so, makes one of both. Returns whether it does. Where one push has made so many rules
- * of rules that there is no room for another, the digram stays twice. */
+/*
+ * Checks whether the digram at `at` occurs elsewhere too; if so, makes both one rule, and returns true. If one push
+ * has made so many rules that there is no room for another, both occurrences stay.
+ */
 static int check(struct tw_sequitur *s, uint32_t at)
 {
 	if (!counts(s, at) || s->n_used + RULE_PLACES > s->most + MARGIN)

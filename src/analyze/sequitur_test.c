@@ -1,4 +1,7 @@
-/* Sequitur: the grammar expands to what was pushed, no digram stands twice, rules are used at least twice; segments and merging keep the sequence. */
+/*
+ * Sequitur: the grammar expands to what was pushed, no digram occurs twice, rules are used at least twice; segments
+ * and merging preserve the sequence.
+ */
 #include "analyze/grammar.h"
 #include "unit.h"
 
@@ -18,7 +21,7 @@ static int compare(void *context, uint32_t terminal)
 	return e->at >= e->n || e->sequence[e->at++] != terminal;
 }
 
-/* A sequence that repeats itself at several scales, or, without them, random. */
+/* A sequence that repeats itself at several scales; without repetition: random. */
 static void make(uint32_t *to, size_t n, uint32_t letters, unsigned repeat, unsigned seed)
 {
 	srand(seed);
@@ -121,7 +124,7 @@ static void check_power(void)
 	tw_symbol_list_free(&start);
 }
 
-/* No rule reaches across a cut: ab CUT ab gives a rule, CUT stays in the start. */
+/* No rule crosses a cut: ab CUT ab gives a rule, CUT stays in the start. */
 static void check_cut(void)
 {
 	static const uint32_t sequence[] = {1, 2, TW_GRAMMAR_CUT, 1, 2, TW_GRAMMAR_CUT, 1, 2, TW_GRAMMAR_CUT};

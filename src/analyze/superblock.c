@@ -42,7 +42,7 @@ static int contains(const uint32_t *blocks, uint32_t n, uint32_t block)
 	return 0;
 }
 
-/* Follows the most frequent edges from `seed`; the blocks go to the end of out->blocks. */
+/* Follows the most frequent edges from `seed`, and appends the blocks to out->blocks. */
 static struct tw_superblock follow(const struct search *s, uint32_t seed)
 {
 	const struct tw_profile_blocks *all = &s->p->fixed;

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <trackway/analyzer.h>
 
-/* How many bytes there are: so many each as the result says; or, where the call has worked, so many; or where it also has found something, so many. */
+/* Number of bytes: a multiple of the result; or a fixed number if the call succeeded; or a fixed number if it also found something. */
 enum counted { BY_RESULT, IF_IT_WORKED, IF_IT_FOUND };
 
 enum { SIGNALS = 8, SIGACTION = 32, SIGINFO = 128, TERMIOS = 36 }; /* bytes, as the kernel has them */
@@ -142,7 +142,7 @@ static void add_known(struct tw_syscall_buffers *out, const struct tw_syscall *c
 			add(out, TW_WRITE, call->args[2], controls[i].bytes);
 }
 
-/* What has come to files that are waited for: in each struct pollfd; in sets, up to the word with the last file. */
+/* Results for files that are waited for: in each struct pollfd; in sets, up to the word with the last file. */
 static void add_waited_for(struct tw_syscall_buffers *out, const struct tw_syscall *call)
 {
 	const int polls = call->number == SYS_poll || call->number == SYS_ppoll,
@@ -155,7 +155,10 @@ static void add_waited_for(struct tw_syscall_buffers *out, const struct tw_sysca
 		add(out, TW_WRITE, call->args[i], (call->args[0] + 63) / 64 * sizeof(uint64_t));
 }
 
-/* What it says of messages in their headers: how long what came besides is, and flags, of one received; of several at once, the length of each, of those sent, too. */
+/*
+ * What the call writes into message headers: length of ancillary data, and flags, of a received message; for several
+ * messages, the length of each, also when sending.
+ */
 static void add_headers(struct tw_syscall_buffers *out, const struct tw_syscall *call)
 {
 	enum {
@@ -175,7 +178,7 @@ static void add_headers(struct tw_syscall_buffers *out, const struct tw_syscall 
 	}
 }
 
-/* Of a call that is told with pieces. 0: it is not. */
+/* For a call that is told with pieces. 0: it is not. */
 static int type_of_pieces(const struct tw_syscall *call)
 {
 	if (is_one_of(gathers, sizeof gathers / sizeof gathers[0], call->number))
