@@ -120,13 +120,20 @@ int tw_memory_print(const struct tw_recording *r, size_t most)
 
 static void print_variable(struct memory *m, const struct tw_mapping *x, uint64_t address)
 {
+	const uint32_t image = tw_names_image(m->names, tw_recording_thread(m->recording, x->thread)->serial);
 	struct tw_data_name name;
-	tw_names_data(m->names, tw_names_image(m->names, tw_recording_thread(m->recording, x->thread)->serial), address, &name);
+	char part[400];
+	tw_names_data(m->names, image, address, &name);
 	if (!name.known)
 		return;
 	fputs("    variable ", stdout);
 	tw_print_safe(stdout, name.object);
-	printf("+0x%" PRIx64 ", of %" PRIu64 " bytes\n", name.offset, name.bytes);
+	printf("+0x%" PRIx64 ", of %" PRIu64 " bytes", name.offset, name.bytes);
+	if (tw_names_variable(m->names, image, address, part, sizeof part) && !strchr(part, '+') && strcmp(part, name.object)) {
+		fputs(": ", stdout);
+		tw_print_safe(stdout, part);
+	}
+	putchar('\n');
 }
 
 static int holds(const struct tw_mapping *x, const uint64_t *address)

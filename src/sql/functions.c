@@ -46,14 +46,23 @@ static void object(sqlite3_context *context, int argc, sqlite3_value **argv)
 		sqlite3_result_text(context, name.object, -1, SQLITE_TRANSIENT);
 }
 
+static void member(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct tw_sql *sql = sqlite3_user_data(context);
+	char name[400];
+	if (sqlite3_value_type(argv[0]) == SQLITE_INTEGER &&
+	    tw_names_variable(sql->names, image_of(sql, argc, argv), (uint64_t)sqlite3_value_int64(argv[0]), name, sizeof name))
+		sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
+}
+
 int tw_functions_install(sqlite3 *handle, struct tw_sql *sql)
 {
 	static const struct {
 		const char *name;
 		void (*function)(sqlite3_context *, int, sqlite3_value **);
-	} functions[] = {{"symbol", symbol}, {"line", line}, {"object", object}};
+	} functions[] = {{"symbol", symbol}, {"line", line}, {"object", object}, {"member", member}};
 	int error = SQLITE_OK;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
 		for (int n_args = 1; n_args <= 2 && !error; n_args++)
 			error = sqlite3_create_function(handle, functions[i].name, n_args, SQLITE_UTF8 | SQLITE_DETERMINISTIC, sql,
 			                                functions[i].function, NULL, NULL);

@@ -87,11 +87,19 @@ END
 }
 check_words()
 {
+	local address
+	address=$("$TW" analyze touch stats.hits --json --most 1 parts.tw | sed -n 's/.*"at": \([0-9]*\).*/\1/p')
 	found stats.misses 2 6 # and one of its bytes is read
 	found 'stats.bytes[3]' 2 6
 	found 'parts!stats.table[1][2].next' 0 4
 	found 'stats.table[0]' 0 0
 	found local.second 0 2
+	"$TW" sql --csv parts.tw "select member(addr), count(*) from refs where addr between $address and $address + 11 group by 1 order by 1" >out || fail "$how: sql"
+	[ "$(tail -n +2 out)" = "stats.bytes[3],2
+stats.hits,40
+stats.misses,6" ] || fail "$how: sql: $(cat out)"
+	"$TW" info --address "$(printf %#x $((address + 4)))" parts.tw | grep -q 'variable stats+0x4, of [0-9]* bytes$' || fail "$how: info --address"
+	"$TW" info --address "$(printf %#x $((address + 8)))" parts.tw | grep -q 'variable stats+0x8, of [0-9]* bytes: stats.misses$' || fail "$how: info --address"
 	told stats.hit "a structure without a name has no member 'hit'"
 	told 'stats.table[1][3]' "there are 3 elements, and '[3]' is none of them"
 	told stats.table.key "an array has no member 'key'"

@@ -113,7 +113,7 @@ for m in maps:
 END_PYTHON
 address() { awk -v w="$1" '$1 == w { print $2 }' recorded.out; }
 "$TW" info --address "$(address table)" recording.tw >said || fail "--address"
-grep -q 'variable table+0x0, of 4000 bytes$' said || fail "--address does not name the variable: $(cat said)"
+grep -q 'variable table+0x0, of 4000 bytes: table\[0\]$' said || fail "--address does not name the variable: $(cat said)"
 "$TW" info --address "0x$(address segment)" recording.tw | grep -q ' shared .* shmat' || fail "--address does not tell the segment"
 "$TW" info --address 12 recording.tw >said 2>&1 && fail "--address of nothing"
 grep -q 'no mapping at 0x12 is known$' said || fail "$(cat said)"
