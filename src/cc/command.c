@@ -225,8 +225,9 @@ static const char *const auxiliary[] = {
     "--coverage", "-ftest-coverage", "-fbranch-probabilities", "-fstack-usage", "-gsplit-dwarf", "-fsave-optimization-record", NULL};
 static const char *const auxiliary_with[] = {"-fprofile-", "-fcallgraph-info", "-fdump-", "-save-temps", "-da", "-dr", NULL};
 static const char *const headers[] = {"h", "H", "hh", "hp", "hxx", "hpp", "HPP", "h++", "tcc", NULL};
-static const char *const sources[] = {"c",   "i",   "cc",  "cp",  "cxx", "cpp", "CPP", "c++", "C",   "ii",  "f",   "for", "ftn", "F",
-                                      "FOR", "fpp", "FPP", "FTN", "f90", "f95", "f03", "f08", "F90", "F95", "F03", "F08", NULL};
+static const char *const sources[] = {"c",   "i",   "cc",  "cp",  "cxx", "cpp", "CPP", "c++", "C",   "ii",  "f",   "for",
+                                      "ftn", "F",   "FOR", "fpp", "FPP", "FTN", "f90", "f95", "f03", "f08", "F90", "F95",
+                                      "F03", "F08", "adb", "ads", "d",   "m",   "mi",  "mm",  "mii", "M",   NULL};
 
 static const char *suffix_of(const char *word)
 {
@@ -237,7 +238,20 @@ static const char *suffix_of(const char *word)
 /* Of the languages that -x names. */
 static int is_language(const char *x)
 {
-	static const char *const names[] = {"c", "c++", "cpp-output", "c++-cpp-output", "f77", "f95", "f77-cpp-input", "f95-cpp-input",
+	static const char *const names[] = {"c",
+	                                    "c++",
+	                                    "cpp-output",
+	                                    "c++-cpp-output",
+	                                    "f77",
+	                                    "f95",
+	                                    "f77-cpp-input",
+	                                    "f95-cpp-input",
+	                                    "ada",
+	                                    "d",
+	                                    "objective-c",
+	                                    "objective-c-cpp-output",
+	                                    "objective-c++",
+	                                    "objective-c++-cpp-output",
 	                                    NULL};
 	return is_one_of(x, names);
 }
@@ -368,7 +382,7 @@ static int is_version(const char *s)
 
 int tw_cc_compiler_in(const char *name)
 {
-	static const char *const names[] = {"clang++", "clang", "gfortran", "gcc", "g++", "c++", "cc", "c89", "c99", "f77", "f95", NULL};
+	static const char *const names[] = {"clang++", "clang", "gfortran", "gcc", "g++", "c++", "cc", "c89", "c99", "f77", "f95", "gdc", NULL};
 	for (const char *at = name; at; at = strchr(at, '-') ? strchr(at, '-') + 1 : NULL)
 		for (size_t k = 0; names[k]; k++)
 			if (starts_with(at, names[k]) && is_version(at + strlen(names[k])))
@@ -398,17 +412,23 @@ static int looks_like_gcc(const char *word)
 	return !strstr(name, "clang") && !strstr(name, "flang");
 }
 
-/* The compiler does everything if there is no source, if there are several for one object (an error), or if -flto is essential. */
+int tw_cc_is_d(const char *source)
+{
+	return !strcmp(suffix_of(source), "d");
+}
+
+/* The compiler does everything if there is no source, if there are several for one object (an error, but for D's, which always are), or if -flto is essential. */
 static void decide_step(struct tw_cc_command *c)
 {
-	size_t n_headers = 0;
+	size_t n_headers = 0, n_d = 0;
 	for (size_t k = c->compiler; k < c->n; k++) {
 		n_headers += c->kind[k] == TW_CC_WORD_HEADER;
+		n_d += c->kind[k] == TW_CC_WORD_SOURCE && tw_cc_is_d(c->word[k]);
 		c->n_inputs += tw_cc_is_compiled(c->kind[k]) || c->kind[k] == TW_CC_WORD_INPUT;
 	}
 	if (n_headers && !c->n_inputs && c->step != TW_CC_STEP_PLAIN)
 		c->step = TW_CC_STEP_HEADER;
-	else if (!c->n_inputs || (c->step == TW_CC_STEP_COMPILE && (!c->n_sources || (c->output && c->n_sources > 1))))
+	else if (!c->n_inputs || (c->step == TW_CC_STEP_COMPILE && (!c->n_sources || (c->output && c->n_sources > 1) || n_d > 1)))
 		c->step = TW_CC_STEP_PLAIN;
 	if (!c->lto || !c->n_sources || c->step == TW_CC_STEP_PLAIN)
 		c->needs_lto = NULL;

@@ -46,6 +46,9 @@ static inline int tw_cc_is_assembly(unsigned char kind)
 	return kind == TW_CC_WORD_ASSEMBLY || kind == TW_CC_WORD_ASSEMBLY_CPP;
 }
 
+/* Is this a source of D, by its name? */
+int tw_cc_is_d(const char *source);
+
 /* Does an object come of it? */
 static inline int tw_cc_is_compiled(unsigned char kind)
 {

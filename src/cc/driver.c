@@ -79,10 +79,11 @@ static char *with_suffix(const char *path, const char *suffix)
 /* Where dependencies go if the command does not say: beside the object, or beside the program if it has a name. */
 static char *depend_file(const struct tw_cc_drive *d, size_t k)
 {
+	const char *suffix = tw_cc_is_d(d->command.word[k]) ? ".deps" : ".d";
 	char *stem = tw_cc_auxiliary_stem(d, k), *path;
 	if (d->command.output)
-		path = with_suffix(d->command.output, ".d");
-	else if (asprintf(&path, "%s.d", stem) < 0)
+		path = with_suffix(d->command.output, suffix);
+	else if (asprintf(&path, "%s%s", stem, suffix) < 0)
 		abort();
 	free(stem);
 	return path;
@@ -91,7 +92,8 @@ static char *depend_file(const struct tw_cc_drive *d, size_t k)
 /* What depends on the source if the command does not say. */
 static char *depend_target(const struct tw_cc_drive *d, size_t k)
 {
-	return d->command.output ? strdup(d->command.output) : with_suffix(tw_base_name(d->command.word[k]), ".o");
+	const char *output = tw_cc_is_d(d->command.word[k]) ? NULL : d->command.output; /* gdc goes by the source's name */
+	return output ? strdup(output) : with_suffix(tw_base_name(d->command.word[k]), ".o");
 }
 
 /* Within a file, functions keep to the ABI. The compiler must produce assembly, not intermediate code for the linker. */

@@ -63,7 +63,7 @@ int main(void)
 X
 instrumented o gcc -O2 -fopenmp o.c
 runs_as_plain o
-# Languages that are left alone: what they call of C is recorded, and exceptions pass through it.
+# Objective-C, D, Ada: recorded with the C that they call, which exceptions pass through. Go is left alone, but for what it calls of C.
 cat >part.c <<'X2'
 int twice(int x)
 {
@@ -83,21 +83,24 @@ cat >o.m <<'X2'
 #include <objc/runtime.h>
 int apply(int (*f)(int), int n);
 @interface Counter : Object { int n; }
++ (id) make;
 - (int) add: (int) k;
 @end
 @implementation Counter
++ (id) make { return class_createInstance(self, 0); }
 - (int) add: (int) k { return n += k; }
 @end
 static id counter;
 static int next(int x) { return [counter add: x]; }
 int main(void)
 {
-	counter = class_createInstance([Counter class], 0);
+	counter = [Counter make];
 	printf("%d\n", apply(next, 20));
 	@try { @throw counter; } @catch (Counter *c) { printf("caught %d\n", [c add: 1]); }
 	return 0;
 }
 X2
+sed 's/return n += k;/if (k == 38) throw k; return n += k;/; s/printf("%d.n", apply(next, 20));/try { apply(next, 20); } catch (int k) { printf("%d\\n", k); }/; s/^int apply/extern "C" int apply/; s/@try.*//; s/static id counter/static Counter *counter/' o.m >o.mm
 cat >d.d <<'X2'
 import std.stdio;
 extern (C) int apply(int function(int), int);
@@ -137,26 +140,45 @@ exception
 end A;
 X2
 gcc -O2 -fexceptions -c part.c -o plain.o && "$TW" cc gcc -O2 -fexceptions -c part.c -o part.o || fail "part.c"
-# beside_c WHAT COMMAND...: the program p that COMMAND makes with OBJECT, once plain and once through trackway cc
-beside_c() {
-	local what=$1
-	shift
+# with_c WHAT OWN COMMAND...: the program p that COMMAND makes with OBJECT, once plain and once through trackway cc. OWN: a function of it; "": the language is left alone
+with_c() {
+	local what=$1 own=$2
+	shift 2
 	if ! OBJECT=plain.o GCC=gcc bash -c "$*" >compile.err 2>&1; then
 		untested "$what"
 		return
 	fi
+	./p >p.said 2>&1 || fail "$what: the plain program fails: $(cat p.said)"
 	mv p p.plain
 	OBJECT=part.o GCC=$PWD/wrapped/gcc PATH=$PWD/wrapped:$PATH bash -c "$*" >compile.err 2>&1 || { cat compile.err; fail "$what: trackway cc"; }
 	runs_as_plain p
-	"$TW" report recording.tw >report.out
+	"$TW" report -n 0 recording.tw >report.out
 	grep -qE 'twice|apply' report.out || fail "$what: what it calls of C is not recorded"
+	[ -z "$own" ] && return
+	grep -q "$own" report.out || fail "$what: $own is not recorded"
+	same_as_engine p
 }
 "$TW" cc --wrap wrapped
 for c in gdc gccgo; do # of these there are no links
 	printf '#!/bin/sh\nexec %q cc %q "$@"\n' "$TW" "$(command -v $c)" >wrapped/$c
 	chmod +x wrapped/$c
 done
-beside_c Objective-C 'gcc -std=gnu11 -O2 -fobjc-exceptions -o p o.m $OBJECT -lobjc'
-beside_c D 'gdc -O2 -o p d.d $OBJECT'
-beside_c "Go by gccgo" 'gccgo -O2 -o p g.go $OBJECT'
-beside_c Ada 'gnatmake -q -f -O2 a.adb -o p -largs $OBJECT --GCC=$GCC'
+with_c Objective-C Counter__add 'gcc -std=gnu11 -O2 -fobjc-exceptions -no-pie -o p o.m $OBJECT -lobjc'
+with_c Objective-C++ Counter__add 'g++ -O2 -no-pie -o p o.mm $OBJECT -lobjc'
+with_c D triple 'gdc -O2 -no-pie -o p d.d $OBJECT'
+with_c "Go by gccgo" "" 'gccgo -O2 -o p g.go $OBJECT'
+with_c Ada _ada_a 'gnatmake -q -f -O2 a.adb -o p --GCC=$GCC -cargs -fno-pie -largs $OBJECT --GCC=$GCC -no-pie'
+
+# gdc makes one object of several sources, and names what it depends on in its own way.
+command -v gdc >/dev/null || exit 0
+echo 'import e; void main() { assert(five() == 5); }' >m.d
+echo 'module e; int five() { return 5; }' >e.d
+for way in plain own; do
+	command=(gdc)
+	[ $way = plain ] || command=("$TW" cc gdc)
+	mkdir $way
+	(cd $way && cp ../m.d ../e.d . && "${command[@]}" -c m.d e.d && "${command[@]}" -c -MMD m.d -o n.o && "${command[@]}" -MMD -c e.d && gdc -o p m.o && ./p && rm p) ||
+		fail "D, several sources: $way"
+	(cd $way && ls && cat ./*.deps) >$way.says
+done
+diff plain.says own.says || fail "D, several sources: other files"
