@@ -456,21 +456,33 @@ static void print_lives(const struct tw_heap_state *s, struct tw_answer *a)
 			tw_answer_row(a, (struct tw_cell[]){{.count = below}, {.count = s->lives[i].blocks}, {.count = s->lives[i].bytes}});
 }
 
+/* The first point in which something was allocated: before it nothing is live. */
+static uint64_t first_point(const struct tw_heap_state *s)
+{
+	uint64_t first = 0;
+	while (first < TW_HEAP_POINTS - 1 && !s->points[first].seen)
+		first++;
+	return s->points[first].seen ? first : 0;
+}
+
 static void print_points(const struct tw_heap_state *s, struct tw_answer *a)
 {
 	static const struct tw_column columns[] = {
 	    {"ns", TW_COLUMN_COUNT}, {"live", TW_COLUMN_COUNT}, {"most", TW_COLUMN_COUNT}, {NULL, 0}};
 	const uint64_t duration = tw_recording_info(s->recording)->duration_ns, n = tw_context_number(s->context, "points");
+	const uint64_t first = first_point(s), left = TW_HEAP_POINTS - first;
 	uint64_t live = 0;
-	tw_answer_table(a, "timeline", "Live bytes over time: at the end of each part, and the most in it", columns);
+	tw_answer_table(a, "timeline", "Live bytes over time, from the first allocation on: at the end of each part, and the most in it",
+	                columns);
 	for (uint64_t k = 0; k < n && duration; k++) {
 		uint64_t most = live;
-		for (uint64_t i = k * TW_HEAP_POINTS / n; i < (k + 1) * TW_HEAP_POINTS / n; i++) {
+		const uint64_t end = first + (k + 1) * left / n;
+		for (uint64_t i = first + k * left / n; i < end; i++) {
 			const struct tw_heap_point *p = &s->points[i];
 			most = p->seen && p->most > most ? p->most : most;
 			live = p->seen ? p->live : live;
 		}
-		tw_answer_row(a, (struct tw_cell[]){{.count = (uint64_t)((double)duration * (double)(k + 1) / (double)n)},
+		tw_answer_row(a, (struct tw_cell[]){{.count = (uint64_t)((double)duration * (double)end / TW_HEAP_POINTS)},
 		                                    {.count = live},
 		                                    {.count = most}});
 	}

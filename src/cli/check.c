@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "Usage: trackway check [-j N] [-q] DIR\n\n"
-                           "Validates a recording: checksums, that no chunk is missing, that code\n"
+static const char help[] = "Usage: trackway check [-j N] [-q] DIR...\n\n"
+                           "Validates recordings: checksums, that no chunk is missing, that code\n"
                            "descriptions are well-formed, that every chunk replays to its end, that the\n"
                            "recording contains what was counted while recording, and that the times of each\n"
                            "thread never go back. Each problem is named with its file and chunk; for each\n"
@@ -23,7 +23,7 @@ static const char help[] = "Usage: trackway check [-j N] [-q] DIR\n\n"
                            "  --help  print this help\n\n"
                            "For example, after copying a recording from another machine:\n\n"
                            "  trackway check gzip.tw && trackway report gzip.tw\n\n"
-                           "Exit status: 0 if nothing is damaged, 1 if something is, 2 if DIR is not a\n"
+                           "Exit status: 0 if nothing is damaged, 1 if something is, 2 if a DIR is not a\n"
                            "recording or cannot be opened. A recording that is still being written, or whose\n"
                            "writing was stopped, is incomplete, not damaged.\n";
 
@@ -387,27 +387,35 @@ static int parse(struct check *c, int argc, char **argv)
 			return tw_wrong_option(&set, option, argv);
 		}
 	}
-	if (argc - optind != 1)
-		return tw_usage_error("check", "exactly one recording is required");
-	c->dir = argv[optind];
-	return -1;
+	return optind < argc ? -1 : tw_usage_error("check", "at least one recording is required");
+}
+
+static int check_one(const struct check *wanted, const char *dir)
+{
+	struct check c = *wanted;
+	struct tw_recording *r;
+	c.dir = dir;
+	int error = tw_recording_open(dir, &r);
+	if (error) {
+		tw_recording_error("check", dir, error);
+		return 2;
+	}
+	c.recording = r;
+	int status = allocate(&c) ? run(&c) : tw_recording_error("check", dir, TW_ERR_MEMORY);
+	release(&c);
+	tw_recording_close(r);
+	return status;
 }
 
 int tw_cmd_check(int argc, char **argv)
 {
 	struct check c = {.jobs = tw_default_jobs()};
-	struct tw_recording *r;
-	int status = parse(&c, argc, argv);
+	int worst = 0, status = parse(&c, argc, argv);
 	if (status >= 0)
 		return status;
-	int error = tw_recording_open(c.dir, &r);
-	if (error) {
-		tw_recording_error("check", c.dir, error);
-		return 2;
+	for (int i = optind; i < argc; i++) {
+		status = check_one(&c, argv[i]);
+		worst = status > worst ? status : worst;
 	}
-	c.recording = r;
-	status = allocate(&c) ? run(&c) : tw_recording_error("check", c.dir, TW_ERR_MEMORY);
-	release(&c);
-	tw_recording_close(r);
-	return status;
+	return worst;
 }

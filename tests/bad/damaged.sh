@@ -29,6 +29,10 @@ each other 'not a Trackway recording'
 cp -r good.tw version && sed -i '1s/[0-9][0-9]*$/99/' version/header
 each version 'version'
 
+# Several: each is checked, and the worst decides.
+"$TW" check good.tw no-such.tw good.tw >out 2>err
+[ $? = 2 ] && [ "$(grep -c '^good.tw: good;' out)" = 2 ] && grep -q 'no-such.tw: there is no such recording' err || fail "check of several recordings: $(cat out err)"
+
 fresh() { rm -rf bad.tw && cp -r good.tw bad.tw; }
 part() { # part WHAT LEAST%: check names the damage; dump fails and says so, but gives at least so much of the references
 	run out err "$TW" check bad.tw && fail "check accepts $1"
