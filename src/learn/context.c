@@ -31,7 +31,7 @@ static int push(struct tw_context_stack *c, uint64_t back, uint32_t context)
 	return TW_OK;
 }
 
-/* The context of a call in this one: where the same call is open already, that one's. 0: there is no memory. */
+/* The context of a call in this one; if the same call is already open, that call's context. 0: no memory. */
 static uint32_t child_of(struct tw_seen_set *s, uint32_t parent, uint32_t image, uint64_t back)
 {
 	for (uint32_t k = parent; k; k = s->of[k - 1].parent)

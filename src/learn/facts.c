@@ -64,7 +64,7 @@ static int same(const struct tw_fact *a, const struct tw_fact *b)
 	       a->parent == b->parent;
 }
 
-/* The slot of the fact, or the free one where it would go. */
+/* The slot of the fact, or the free one for it. */
 static size_t slot_of(const struct tw_facts *f, const struct tw_fact *fact)
 {
 	const uint64_t key[4] = {(uint64_t)fact->kind << 32 | fact->module, (uint64_t)fact->parent << 32 | fact->to_module, fact->from,
@@ -120,7 +120,7 @@ void tw_facts_count(const struct tw_facts *f, uint64_t n[TW_FACT_KINDS])
 
 /* ---- merging ---- */
 
-/* What the numbers of another set's modules, texts and facts are in this one. */
+/* Translates the numbers of another set's modules, texts and facts to this one's. */
 struct numbers {
 	uint32_t *module, *text, *fact;
 };

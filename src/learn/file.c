@@ -21,7 +21,7 @@ struct head {
 	uint32_t version, runs;
 	uint32_t n_modules, n_texts;
 	uint64_t text_bytes, n_facts;
-	uint64_t check; /* xxh64 of all that follows, by the xxh64 of what stands before it */
+	uint64_t check; /* xxh64 of everything that follows, seeded with the xxh64 of what precedes it */
 };
 
 static uint64_t check_of(const struct head *h, const void *rest, size_t n)
@@ -76,7 +76,7 @@ const char *tw_learn_sentence(const char *path, int error, char *to, size_t size
 
 /* ---- reading ---- */
 
-/* Not a damaged learn file: nothing that is to be kept aside. */
+/* Not a damaged learn file, which would be kept aside: something else. */
 static int not_a_file(const struct stat *st, const char *path)
 {
 	return tw_fail(TW_ERR_SYSTEM, "'%s' is a %s, not a learn file", path, S_ISDIR(st->st_mode) ? "folder" : "device or pipe");
@@ -109,7 +109,7 @@ static int check_head(const struct head *h, const char *bytes, size_t n, const c
 	return check_of(h, bytes + sizeof *h, n - sizeof *h) == h->check ? TW_OK : tw_fail(TW_ERR_CHECKSUM, "%s", path);
 }
 
-/* Texts one after another, each with a NUL, so that they have the same numbers again. */
+/* Texts one after another, each with a NUL: so they get the same numbers again. */
 static int take_texts(struct tw_facts *f, const struct head *h, const char *at)
 {
 	const char *end = at + h->text_bytes;
@@ -149,7 +149,7 @@ static int take_facts(struct tw_facts *f, const struct head *h, const struct tw_
 	return TW_OK;
 }
 
-/* The parts stand in the order of their needs: modules and facts, which are aligned, and then texts. */
+/* Parts are in the order of their alignment: modules and facts, which are aligned, then texts. */
 static int take_all(struct tw_facts *f, const char *bytes, size_t n, const char *path)
 {
 	const struct head *h = (const struct head *)bytes;
@@ -204,7 +204,7 @@ static char *join_texts(const struct tw_facts *f, uint64_t *n)
 	return texts;
 }
 
-/* All that follows the header, in one piece: the checksum is over that. */
+/* Everything after the header, in one piece, for the checksum. */
 static char *pack(const struct tw_facts *f, struct head *h)
 {
 	char *texts = join_texts(f, &h->text_bytes);
@@ -222,7 +222,7 @@ static char *pack(const struct tw_facts *f, struct head *h)
 	return bytes;
 }
 
-/* Writes it aside and puts it in the place of what is there, with that one's mode. */
+/* Writes it beside the old one and replaces that, with its mode. */
 static int replace(const char *path, mode_t mode, struct tw_facts *f)
 {
 	char aside[PATH_MAX + 16];
@@ -246,8 +246,8 @@ static int replace(const char *path, mode_t mode, struct tw_facts *f)
 }
 
 /*
- * Opens what stands there, made if need be, with a lock. Another may have been put there meanwhile: then that.
- * `real` becomes its path without links, which are to stay, and *st what it is.
+ * Opens the file, created if necessary, and locks it. If another file was put there meanwhile, opens that. `real`:
+ * its path without links, which stay; *st: its status.
  */
 static int open_locked(const char *path, int *fd, char real[PATH_MAX], struct stat *st)
 {
@@ -318,7 +318,7 @@ int tw_learn_save(const char *path, const struct tw_facts *f, struct tw_learn_sa
 	return error;
 }
 
-/* The folder it is in, or is to be made in, must take what is written beside it. */
+/* The directory must permit writing a file beside it. */
 int tw_learn_writable(const char *path)
 {
 	char real[PATH_MAX], folder[PATH_MAX];

@@ -11,12 +11,13 @@
 #include <string.h>
 
 /*
- * Kinds of what is seen beside facts. Where only some code is recorded (trackway cc), what comes next need not be where a branch led. Of direct branches the descriptor tells; a return's way
- * is an edge if it leads behind a call that was seen.
+ * Kinds of what is seen that are not facts. If only some code is recorded (trackway cc), the next block need not be a
+ * branch's target. For direct branches the descriptor gives the target; a return is an edge if it leads behind a call
+ * that was seen.
  */
 enum { RETURNED = TW_FACT_KINDS, CALLER };
 
-/* A call that is open in what is recorded: where it comes back to, and whether what it called is recorded too. */
+/* An open recorded call: where it returns to, and whether the callee is recorded too. */
 struct open_call {
 	uint64_t back;
 	int entered;
@@ -28,7 +29,7 @@ struct state {
 	/* of the thread that is replayed */
 	int has_thread;
 	uint32_t thread, image;
-	uint64_t end;   /* behind the block that ran last; 0: what comes does not follow it */
+	uint64_t end;   /* end of the last block; 0: what comes does not follow it */
 	uint8_t end_is; /* enum tw_end */
 	struct tw_block block;
 	struct tw_ways ways;
@@ -68,7 +69,7 @@ static int is_call(uint8_t end)
 	return end == TW_END_CALL || end == TW_END_ICALL;
 }
 
-/* Code went on at `to` behind a block that ended there and so. */
+/* Execution continued at `to` after a block with this end. */
 static int see_edge(struct state *s, uint64_t end, uint8_t end_is, uint64_t to)
 {
 	int error = is_branch(end_is) ? see(s, &(struct tw_seen){TW_FACT_EDGE, s->image, 0, 0, end, to}) : TW_OK;
@@ -102,10 +103,10 @@ static int follow_calls(struct state *s, uint64_t to)
 	return TW_OK;
 }
 
-/* What is inserted at a function's start stands before its first block. */
+/* Code inserted at a function's start precedes its first block. */
 enum { INSERTED = 256 };
 
-/* Can the block have led there, as far as it tells? `pc` is what ran next. */
+/* Can the block have led there, according to its descriptor? `pc`: what ran next. */
 static int leads_to(const struct tw_block *b, uint64_t pc)
 {
 	const uint64_t behind = b->pc + b->bytes;
@@ -132,7 +133,7 @@ static int open_call(struct state *s, uint64_t back)
 	return TW_OK;
 }
 
-/* A return led to pc, or one of code that is not recorded did: it is an edge if the call that comes back there led to code that is recorded. */
+/* A return led to pc, possibly one of unrecorded code: it is an edge if the call that returns there led to recorded code. */
 static int see_return(struct state *s, uint64_t pc)
 {
 	size_t k = s->n_open;
@@ -222,7 +223,7 @@ static int take_event(struct state *s, const struct tw_event *e)
 	}
 }
 
-/* Instructions that refer to memory. Where executions of the same code share a stretch one look is enough. */
+/* Instructions that refer to memory. If executions of the same code share a stretch, one look is enough. */
 static int take_refs(struct state *s, const struct tw_batch *b)
 {
 	const struct tw_stretch *last = NULL;
@@ -240,7 +241,7 @@ static int take_refs(struct state *s, const struct tw_batch *b)
 
 /* ---- stretches ---- */
 
-/* Are facts of a stretch the same each time? A context depends on what came before it, and so does an edge where there are holes. */
+/* Are the facts of a stretch the same each time? A context depends on what came before, and so does an edge if there are holes. */
 static int is_always_same(const struct state *s, const struct tw_stretch *now)
 {
 	return now->number && now->n_blocks && now->blocks->n_insns && !s->g->has_holes && !s->unwinder;
@@ -367,7 +368,7 @@ static int merge(void *state, void *later)
 	return error;
 }
 
-/* Returns that are edges become that; what is no fact goes. 0 or TW_ERR_MEMORY. */
+/* Turns returns that are edges into edges, and removes what is not a fact. 0 or TW_ERR_MEMORY. */
 static int settle(struct state *s)
 {
 	const size_t all = s->seen.n;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of one address, in order: in a hash the order would be another, and no answer. */
+/* An entry of a log. All logs keep them sorted; for the hash the order does not matter. */
 struct entry {
 	uint64_t from, to;
 };
@@ -22,7 +22,7 @@ struct tw_log {
 	size_t n, room;
 };
 
-/* The last entry that begins at or before this; NULL: there is none. */
+/* The last entry that begins at or before this; NULL: none. */
 static const struct entry *before(const struct tw_log *l, uint64_t at)
 {
 	const size_t k = tw_array_until(&at, l->of, l->n, sizeof *l->of, tw_by_number);

@@ -28,7 +28,7 @@ static void examples(void)
 	CHECK(!knows("exact", 50, 80, 130, 1));
 }
 
-/* Ranges that touch, overlap, or are closed up by another become one. */
+/* Ranges that touch, overlap, or are connected by another become one. */
 static void merge(void)
 {
 	static const char *const names[] = {"merging", "exact"};
@@ -48,7 +48,7 @@ static void merge(void)
 	}
 }
 
-/* Whatever is added: what `exact` says is what a table of bytes says, and the others err only on the sides that they are said to. */
+/* Whatever is added: `exact` agrees with a table of bytes, and the others err only in their stated directions. */
 static void compare(void)
 {
 	enum { SPACE = 400, TRACES = 3000 };

@@ -45,7 +45,7 @@ static int take_block(struct state *s, const struct tw_block *b)
 	return error || tw_log_knows(s->ran, b->pc, b->bytes) ? error : tw_log_add(s->ran, b->pc, b->bytes);
 }
 
-/* Has the fragment run before? A log is asked when code is translated, so each fragment counts once. TW_ERR_MEMORY. */
+/* Is the fragment new? A log is asked when code is translated, so each fragment counts once. TW_ERR_MEMORY. */
 static int is_new(struct state *s, uint32_t number)
 {
 	uint8_t **row = &s->seen[number >> 16];

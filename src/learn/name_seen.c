@@ -40,13 +40,16 @@ static int is_in_file(const struct tw_code_name *at)
 	return at->path[0] && at->path[0] != '[';
 }
 
-/* Of a block where it ends, by the file's addresses; else what `to` is. */
+/* For a block its end, in the file's addresses; otherwise the meaning of `to`. */
 static uint64_t end_of(const struct tw_seen *seen, uint64_t from)
 {
 	return seen->kind == TW_FACT_BLOCK ? from + (seen->to - seen->from) : seen->to;
 }
 
-/* Code that is in no file has no name in another run, nor has a context with such code in it. number[]: of facts, by those of what was seen, from 1. */
+/*
+ * Code in no file has no name in another run, nor has a context with such code. number[]: facts' numbers, by number
+ * of what was seen, from 1.
+ */
 static int name_one(struct tw_seen_naming *n, const struct tw_seen *seen, uint32_t *number, size_t i)
 {
 	struct tw_code_name from, to;

@@ -1,4 +1,4 @@
-/* Regions in the table of the channel: what each log of the paper (section 3.2) knows, and that it says the same as learn/log.h does. */
+/* Regions in the channel's table: what each log of the paper (section 3.2) knows, compared with learn/log.h. */
 #include "base/region.h"
 #include "learn/log.h"
 #include "unit.h"
@@ -33,7 +33,7 @@ static void examples(void)
 	CHECK(!knows(TW_REGION_MERGING, 50, 80, 100, 30));
 }
 
-/* Blocks without end, some known: the same as by the log that has its entries in order. */
+/* Endless blocks, some known: the same answers as the sorted log's. */
 static void compare(const char *name, enum tw_region_log log)
 {
 	struct tw_log *l = tw_log_new(name);
@@ -52,7 +52,7 @@ static void compare(const char *name, enum tw_region_log log)
 	tw_log_free(l);
 }
 
-/* A table that is full: what finds no place is not known. */
+/* A full table: what finds no place is not known. */
 static void full(void)
 {
 	uint64_t few[2] = {0};

@@ -53,10 +53,10 @@ static int holds(const struct ranges *r, uint32_t module, uint64_t from, uint64_
 
 /* ---- known ---- */
 
-/* The other set, in the numbers of this one: modules that it does not have are none. */
+/* The other set, in this one's numbers; modules that it does not have are 0. */
 struct other {
 	const struct tw_facts *known;
-	uint32_t *module, *fact; /* what is known of this set's facts: their numbers there, 0: they are not */
+	uint32_t *module, *fact; /* numbers of this set's facts in the other; 0: not there */
 	struct ranges ranges;
 };
 

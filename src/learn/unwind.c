@@ -123,7 +123,7 @@ static void open_file(struct file *f, const char *path)
 	tw_module_read(path, &f->module);
 }
 
-/* The frame information for code at pc; NULL: there is none. To be freed. */
+/* The frame information for code at pc, to be freed; NULL: none. */
 static Dwarf_Frame *frame_at(struct tw_unwinder *u, uint32_t image, uint64_t pc)
 {
 	const size_t k = tw_places_find(u->places, TW_SYMBOLS_IMAGE(image), pc);
@@ -150,7 +150,7 @@ struct sum {
 	uint64_t cfa;
 	uint64_t stack[DEPTH];
 	unsigned n;
-	int is_value, is_register; /* of the result: it is the value, or the value of a register; else it is where that stands */
+	int is_value, is_register; /* the result is the value itself, or a register's value; otherwise it is the value's address */
 };
 
 static int push(struct sum *s, uint64_t v)
@@ -262,7 +262,7 @@ static int find_cfa(const struct tw_unwinder *u, const struct frame *f, Dwarf_Fr
 	return 1;
 }
 
-/* A register of the caller's. 0: it is not known. *undefined: the frame information says that there is none. */
+/* The caller's value of a register. 0: unknown. *undefined: according to the frame information there is none. */
 static int find_register(const struct tw_unwinder *u, const struct frame *f, Dwarf_Frame *info, uint64_t cfa, int k, uint64_t *to,
                          int *undefined)
 {

@@ -38,7 +38,7 @@ static void answer(struct look *l, enum tw_absent_what what, const char *functio
 
 /* ---- symbols ---- */
 
-/* Whether code of [start, end) of a file ran, by the file's own addresses. */
+/* Whether code in [start, end) of a file ran; the file's own addresses. */
 static int has_run(const struct look *l, const char *path, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < tw_recording_n_descriptors(l->recording); i++) {
@@ -67,7 +67,7 @@ static void find_line(struct look *l, const char *path, uint64_t vaddr)
 	l->out->line = (unsigned)line;
 }
 
-/* This is the function that is meant. Of several one that ran counts most. */
+/* This is the requested function. Of several with that name, one that ran takes precedence. */
 static void take(struct look *l, size_t file, const struct tw_functions *all, const struct tw_function *f, const char *shown)
 {
 	const char *path = tw_symbols_file(l->symbols, file);
@@ -132,7 +132,7 @@ static void look_at_inlined(struct look *l, const char *path)
 
 /* ---- the face ---- */
 
-/* Calls `each` for the files that are meant, until there is an answer. */
+/* Calls `each` for the matching files until there is an answer. */
 static void visit(struct look *l, const char *module, int inlined)
 {
 	const char *path;

@@ -16,9 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* It looks after so many ms for the first time, after twice as many for the second one, and so on; at so many slots; files that are larger take too much memory. */
+/*
+ * The first look comes after FIRST_MS, the next after twice as long, and so on up to LAST_MS; at most SLOTS slots;
+ * files larger than LARGE would take too much memory.
+ */
 enum { FIRST_MS = 4, LAST_MS = 512, SLOTS = 8, LARGE = 64 << 20 };
-/* What has been opened is dropped so many ms later: it takes memory, and what is kept of a file must not be older than what makes it young (file_store.c). */
+/*
+ * Opened files are dropped after this many ms: they take memory, and what is stored of a file must not be older than
+ * the age at which a file counts as young (file_store.c).
+ */
 enum { HELD_MS = 1000 };
 
 /* A path that has been come by. */
@@ -60,7 +66,7 @@ static int is_program(const char *path, struct stat *st)
 	return is;
 }
 
-/* The loader has another path in recordings than it has been mapped by. */
+/* The loader's path in recordings differs from the one with which it is mapped. */
 static int is_wanted(const struct tw_ahead *a, const char *path)
 {
 	const char *name = tw_base_name(path);
@@ -153,7 +159,7 @@ static void *run(void *ahead)
 
 struct tw_ahead *tw_ahead_begin(const struct tw_control *control, const struct tw_name_store *store, const char *engine)
 {
-	/* Servers are asked for what is needed, and that is not known yet. */
+	/* With debug-information servers, it is not known yet what to ask for. */
 	struct tw_ahead *a = tw_machine_processors() > 1 && !tw_debuginfod_is_asked() ? calloc(1, sizeof *a) : NULL;
 	if (!a)
 		return NULL;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What code in such a mapping is called; NULL: code in it has a file, or is the kernel's. */
+/* What code in such a mapping is called; NULL: its code comes from a file, or is the kernel's. */
 static const char *kind_of(const struct tw_mapping *m)
 {
 	switch (m->kind) {

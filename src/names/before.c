@@ -39,7 +39,7 @@ static int is_name(const char *name, const char *function)
 	return !strncmp(name, function, n) && (!name[n] || name[n] == '@');
 }
 
-/* The name alone, without what it stands in and its parameters: each name of the linker's for it has that in it. */
+/* The name without its scope and parameters: every linker name of it contains that. */
 static void own_name(const char *function, char *to, size_t size)
 {
 	size_t n = strcspn(function, "("), from = n;
@@ -63,7 +63,7 @@ static void note_meant(struct look *l, const char *name)
 	free(readable);
 }
 
-/* One function is meant by its readable name: it is that. Of several the answer has the names. */
+/* If one function has this readable name, takes it. If several do, the answer lists them. */
 static void take_meant(struct look *l, struct tw_where *w)
 {
 	char *to = l->answer->near, *end = to + sizeof l->answer->near;
@@ -108,7 +108,7 @@ static void look_at_inlined(struct look *l, Dwfl_Module *m)
 		dwarf_getfuncs(unit, look_at_subprogram, l, 0);
 }
 
-/* Returns 0 if the file makes no sense: then all may be in it. */
+/* Returns 0 if the file is invalid: then anything may be in it. */
 static int look_at_file(struct look *l, Dwfl *dwfl, const char *path)
 {
 	dwfl_report_begin_add(dwfl);
@@ -123,7 +123,7 @@ static int look_at_file(struct look *l, Dwfl *dwfl, const char *path)
 	return 1;
 }
 
-/* The file's own address as an offset in it; 0: no part of it is loaded there. */
+/* The file's own address as an offset in it; 0: no loaded part of the file. */
 static uint64_t offset_of(const char *path, uint64_t vaddr)
 {
 	uint64_t offset = 0;
@@ -162,7 +162,7 @@ static void interpreter_of(const char *program, char to[PATH_MAX])
 		fclose(f);
 }
 
-/* What the loader prints of the libraries that the program begins with; NULL: nothing. */
+/* What the loader prints about the libraries loaded at the start; NULL: nothing. */
 static FILE *list_libraries(const char *program, pid_t *pid)
 {
 	char loader[PATH_MAX];
@@ -186,7 +186,7 @@ static FILE *list_libraries(const char *program, pid_t *pid)
 	return NULL;
 }
 
-/* The path in a line "\tNAME => PATH (0x...)" or "\tPATH (0x...)"; NULL: none. It is as the program asks for it: from here, perhaps. */
+/* The path in a line "\tNAME => PATH (0x...)" or "\tPATH (0x...)"; NULL: none. It is as the program requests it, possibly relative. */
 static char *path_in(char *line)
 {
 	char *arrow = strstr(line, "=> "), *path = arrow ? arrow + 3 : line + strspn(line, "\t "), *end = strstr(path, " (0x");
@@ -200,7 +200,7 @@ struct visit {
 	struct look *l;
 	Dwfl *dwfl;
 	struct tw_where *w;
-	char wanted[PATH_MAX]; /* the module, from the root on where it was given by a path */
+	char wanted[PATH_MAX]; /* the module; as an absolute path if it was given as a path */
 	int looked, blind;     /* files that were looked through, and that make no sense */
 };
 

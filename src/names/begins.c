@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The most that is inserted where a function begins, with room to spare. */
+/* Upper bound of the code inserted at the start of a function. */
 enum { MOST_INSERTED = 64 };
 
 static int by_address(const void *a, const void *b)

@@ -26,7 +26,7 @@ struct view {
 	const char *texts;
 };
 
-/* Returns the bytes of all of it. The numbers in `f` must be small enough. */
+/* Returns the total number of bytes. The numbers in `f` must be small enough. */
 static size_t view_of(const struct tw_file_names *f, struct view *v)
 {
 	const uint8_t *at = (const uint8_t *)(f + 1);
@@ -155,7 +155,10 @@ int tw_file_names_are_sound(const struct tw_file_names *f, uint64_t n)
 
 /* ---- searching ---- */
 
-/* How many items of an array begin at or before an address. Mostly it is asked for addresses in their order: then it is as many as the last time, or a few more. */
+/*
+ * How many items of an array begin at or before an address. Most queries come in order of addresses: then the result
+ * is the previous one, or slightly larger.
+ */
 static size_t until(const struct tw_file_names *f, struct view *v, enum tw_name_array array, uint64_t address)
 {
 	enum { FEW = 8 };
@@ -171,7 +174,7 @@ static size_t until(const struct tw_file_names *f, struct view *v, enum tw_name_
 	return v->last[array] = tw_array_until(&address, items, n, bytes, tw_by_number);
 }
 
-/* The function at an address: the nearest one before may be a small one within, or next to, that which is meant. */
+/* The function at an address. The nearest start before it may belong to a small function within or beside the right one. */
 static size_t function_at(const struct tw_file_names *f, struct view *v, uint64_t address)
 {
 	const struct tw_name_function *functions = (const void *)v->items[TW_NAME_FUNCTIONS];
@@ -242,7 +245,7 @@ int tw_file_names_missing(const struct tw_file_names *f, const struct tw_ran_lis
 struct part {
 	const struct tw_file_names *f;
 	struct view v;
-	uint32_t *texts, *nodes; /* by number in all: its number in the part plus 1; 0: not in it */
+	uint32_t *texts, *nodes; /* by number in the whole: the number in the part plus 1; 0: not included */
 	struct tw_name_table *out;
 };
 
@@ -277,7 +280,7 @@ static int take_functions(struct part *p, const struct tw_ran_list *ran)
 	return ok;
 }
 
-/* Calls `take` with each item of an array that has some of the wanted code, in order. */
+/* Calls `take` for each item of an array that has some of the wanted code, in order. */
 static int each_wanted(struct part *p, enum tw_name_array array, const struct tw_ran_list *wanted, int (*take)(struct part *, const void *))
 {
 	const size_t bytes = tw_name_item_bytes(array);
@@ -305,7 +308,7 @@ static int take_line(struct part *p, const void *of)
 	return take_text(p, &item.source) && tw_name_table_add(p->out, TW_NAME_LINES, &item);
 }
 
-/* A node, and those before it that it is inlined into. *number becomes that in the part. */
+/* Takes a node, and the nodes into which it is inlined. *number becomes its number in the part. */
 static int take_node(struct part *p, uint32_t *number)
 {
 	uint32_t *as = &p->nodes[*number];

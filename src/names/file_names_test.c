@@ -69,7 +69,7 @@ static void check_part(const struct tw_file_names *f)
 	free(missing.pieces);
 }
 
-/* Code in no function is told, and kept is the function before it: where that ends such code may begin. */
+/* Code in no function is reported, and the function before it is kept: such code may begin where that ends. */
 static void check_stripped(const struct tw_file_names *f)
 {
 	struct tw_ran_list ran = {0}, wanted = {0};
@@ -98,7 +98,7 @@ static void check_unpacked(const struct tw_file_names *f)
 	tw_name_table_free(&t);
 }
 
-/* A wrong number is refused, or leads to nothing outside of it. */
+/* A wrong number is refused, or leads nowhere outside. */
 static void check_damage(const struct tw_file_names *f)
 {
 	for (size_t cut = 0; cut < f->bytes; cut += 8) {

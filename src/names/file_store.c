@@ -58,7 +58,7 @@ static int is_as_it_was(const struct source *source)
 	return !memcmp(&now, &source->state, sizeof now);
 }
 
-/* Whether a file changed so lately that it may change once more and have the same times. */
+/* Whether a file changed so recently that it may change again with the same times. */
 static int is_young(const struct state *s)
 {
 	enum { YOUNG_S = 3 };
@@ -107,7 +107,7 @@ static int is_of_use(const struct kept *k, size_t bytes, const char *path)
 	return tw_file_names_are_sound(f, f->bytes);
 }
 
-/* The file whole, mapped; NULL: there is none that is the user's own. */
+/* The whole file, mapped; NULL: none that is the user's own. */
 static const struct kept *map(int fd, size_t *bytes)
 {
 	struct stat st;

@@ -4,7 +4,7 @@
 #include <gelf.h>
 #include <string.h>
 
-/* Encodings of addresses (DW_EH_PE_*): four bytes with a sign, from where they stand. The only one that compilers use on x86-64. */
+/* Encodings of addresses (DW_EH_PE_*): four signed bytes, relative to their place. The only one that compilers use on x86-64. */
 enum { PCREL_SDATA4 = 0x1b };
 
 static int find_section(Elf *elf, GElf_Shdr *sh, Elf_Data **data)
@@ -22,7 +22,7 @@ static int find_section(Elf *elf, GElf_Shdr *sh, Elf_Data **data)
 	return 0;
 }
 
-/* How the addresses are encoded of the functions that a CIE is for; 0: whole. */
+/* The encoding of addresses of a CIE's functions; 0: absolute. */
 static uint8_t encoding_of(const Dwarf_CIE *cie)
 {
 	const uint8_t *data = cie->augmentation_data;

@@ -38,7 +38,7 @@ static int add(struct tw_functions *f, struct tw_function function)
 
 /* ---- symbols ---- */
 
-/* Whether a symbol stands for code; *sh is the section it is in. */
+/* Whether a symbol names code; *sh is its section. */
 static int is_code(Elf *elf, const GElf_Sym *sym, GElf_Word section, GElf_Shdr *sh)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
@@ -48,7 +48,10 @@ static int is_code(Elf *elf, const GElf_Sym *sym, GElf_Word section, GElf_Shdr *
 	return scn && gelf_getshdr(scn, sh) && sh->sh_flags & SHF_EXECINSTR;
 }
 
-/* Of several names for one place the global one without leading underscores is what people know. The lowest bit tells of two such names the one that is not of an old version. */
+/*
+ * Of several names for one place, people know the global one without leading underscores. The lowest bit prefers a
+ * name that is not of an old version.
+ */
 static int rank_of(const GElf_Sym *sym, const char *name)
 {
 	int rank = GELF_ST_TYPE(sym->st_info) == STT_NOTYPE ? 0 : 8;
@@ -87,7 +90,7 @@ static int add_symbols(struct tw_functions *f, Dwfl_Module *module, GElf_Addr bi
 
 /* ---- names of old versions ---- */
 
-/* The names that stand for this place: the first of those items. */
+/* The first of the items for this place. */
 static struct tw_function *first_at(const struct tw_functions *f, uint64_t start)
 {
 	size_t lo = 0, hi = f->n;
@@ -101,7 +104,7 @@ static struct tw_function *first_at(const struct tw_functions *f, uint64_t start
 	return &f->items[lo];
 }
 
-/* In a table of symbols a name has its version behind it, where that is an old one. */
+/* In a symbol table, an old version follows its name. */
 static int is_old_name(const char *name, const char *old)
 {
 	const size_t n = strlen(old);
@@ -115,7 +118,7 @@ static void rank_old_name(const struct tw_functions *f, uint64_t start, const ch
 			at->rank &= ~1;
 }
 
-/* A name that the file has for programs linked long ago only (cfree, an old version, for free) is not the one that people know. */
+/* A name kept only for programs linked long ago (cfree, an old version, for free) is not the one that people know. */
 static void rank_old(const struct tw_functions *f, Elf *elf, Elf_Data *versions, const GElf_Shdr *sh)
 {
 	GElf_Shdr symbols_sh;
@@ -159,7 +162,7 @@ static int by_slot(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* What a relocation refers to: a symbol, or (IRELATIVE) a function that chooses the one to be called. */
+/* What a relocation refers to: a symbol, or (IRELATIVE) a function that selects the one to be called. */
 static const char *name_of(const struct tw_functions *f, Elf *elf, const GElf_Rela *r, Elf_Data *table, size_t strings)
 {
 	GElf_Sym sym;
@@ -299,7 +302,7 @@ struct tw_functions *tw_functions_new(Dwfl_Module *module)
 	return NULL;
 }
 
-/* What begins and ends a program has symbols in the files that it is linked from only: each is a section. */
+/* A program's start and end code has symbols only in the object files it is linked from: each is a section. */
 static int add_sections(struct nameless *l, Elf *elf)
 {
 	size_t names;
@@ -334,7 +337,7 @@ void tw_functions_free(struct tw_functions *f)
 const struct tw_function *tw_functions_find(const struct tw_functions *f, uint64_t vaddr)
 {
 	size_t n = tw_array_until(&vaddr, f->items, f->n, sizeof *f->items, tw_by_number);
-	/* The nearest one before may be a small one inside, or next to, that which covers vaddr. */
+	/* The nearest start before may belong to a small function within or beside the one that covers vaddr. */
 	for (size_t i = n; i-- > 0 && n - i <= NESTING;) {
 		const struct tw_function *item = &f->items[i];
 		if (vaddr - item->start < item->bytes && (!item->open || i + 1 == n))

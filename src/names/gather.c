@@ -74,7 +74,7 @@ static int add_segments(struct tw_name_table *t, Elf *elf)
 
 /* ---- what names come from ---- */
 
-/* Puts in the places where a separate debug file would be found that is not there: it may come there. 0: there are others. */
+/* Adds the paths where a missing separate debug file would be looked for: it may appear there. 0: there may be other places. */
 static int add_absent(struct tw_name_sources *sources, Elf *elf, const char *file)
 {
 	char path[TW_NAME_SOURCE_PATH], id[64] = "";
@@ -98,7 +98,7 @@ static int add_absent(struct tw_name_sources *sources, Elf *elf, const char *fil
 	return ok;
 }
 
-/* 0: what is known now of the file at `path` may not be kept. */
+/* 0: what is known now of the file at `path` must not be stored. */
 static int find_sources(const struct tw_symbols *s, size_t file, const char *path, struct tw_name_sources *out)
 {
 	const char *debug = NULL;
@@ -117,7 +117,7 @@ static int find_sources(const struct tw_symbols *s, size_t file, const char *pat
 
 /* ---- the names of one file ---- */
 
-/* What is known of a file, and whether the store has it so. */
+/* What is known of a file, and whether the store has the same. */
 struct known {
 	const struct tw_file_names *names;
 	int is_mapped; /* it is the store's */
@@ -147,7 +147,7 @@ static int add_go_line(void *table, uint64_t start, uint64_t end, const char *fi
 	return item.source != TW_NO_TEXT && tw_name_table_add(table, TW_NAME_LINES, &item);
 }
 
-/* Without any lines but those that Go keeps in programs without DWARF. */
+/* Without lines, except those that Go keeps in programs without DWARF. */
 static int gather_symbols(struct tw_symbols *s, size_t file, struct known *out)
 {
 	uint64_t bias;
@@ -164,7 +164,7 @@ static int gather_symbols(struct tw_symbols *s, size_t file, struct known *out)
 	return ok;
 }
 
-/* Adds the lines of code of which they are not known: `missing`, and whatever else the same units have. */
+/* Adds missing lines: those of `missing`, and all others of the same units. */
 static int gather_missing(struct tw_symbols *s, size_t file, struct tw_ran_list *missing, struct known *k)
 {
 	struct tw_name_table t = {0};

@@ -28,7 +28,7 @@ struct build {
 
 /* ---- texts ---- */
 
-/* The number of a source file: absolute if the compiler said where it ran. */
+/* The number of a source file; its path is absolute if the compiler recorded its working directory. */
 static uint32_t number_source(struct build *b, const char *path)
 {
 	char whole[PATH_MAX];
@@ -83,7 +83,7 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 	return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) ? 0 : (uint32_t)value;
 }
 
-/* Whether some code of `die` is in a list, which is joined. */
+/* Whether a (joined) list contains some code of `die`. */
 static int is_in(const struct build *b, Dwarf_Die *die, const struct tw_ran_list *list)
 {
 	Dwarf_Addr base, start, end;
@@ -163,7 +163,7 @@ static void add_piece(struct build *b, uint64_t *at, uint64_t end, uint32_t node
 	*at = end > *at ? end : *at;
 }
 
-/* Cuts ranges that lie within each other so that each piece is the innermost one's. `open`: room for all of them. */
+/* Splits nested ranges so that each piece belongs to the innermost one. `open`: room for all of them. */
 static void flatten(struct build *b, struct nested *open)
 {
 	size_t depth = 0;
@@ -198,7 +198,7 @@ static void add_inlined(struct build *b)
 
 /* ---- units ---- */
 
-/* What code the unit has. Where the linker has left functions out they have addresses from 0 on. */
+/* Lists the unit's code. Functions that the linker has dropped have addresses from 0 on. */
 static void list_code(struct build *b, Dwarf_Die *unit)
 {
 	Dwarf_Addr base, start, end;

@@ -1,4 +1,4 @@
-/* Code that a process made while it ran: what its perf-PID.map and its jitdump files say of it. */
+/* Code made by a process at run time, according to its perf-PID.map and its jitdump files. */
 #include "names/gather.h"
 #include "base/array.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A function as it was made. Code may be made anew where other code was: the newest is kept. */
+/* A function as created. Code may be replaced by new code at the same place: the newest is kept. */
 struct made {
 	uint64_t start, end;
 	uint32_t name, age;
@@ -96,7 +96,7 @@ static void take_load(struct list *l, const void *bytes, size_t n)
 		add(l, load->code, load->bytes, load->name);
 }
 
-/* The code of the newest function at its old address is at another one now. */
+/* Code moves: the newest function at its old address is now at another. */
 static void take_move(struct list *l, const void *bytes, size_t n)
 {
 	const struct dump_move *move = bytes;
@@ -108,7 +108,7 @@ static void take_move(struct list *l, const void *bytes, size_t n)
 	}
 }
 
-/* Lines of the function that is loaded next: each goes on to where the next one begins. */
+/* Lines of the function that is loaded next: each ends where the next begins. */
 static void take_debug(struct list *l, const void *bytes, size_t n)
 {
 	const struct dump_debug *debug = bytes;
@@ -180,7 +180,7 @@ static void take_newest(struct list *l, const struct tw_ran_list *joined)
 	}
 }
 
-/* jitdump files are mapped by who writes them, so that they are among the modules. */
+/* Writers of jitdump files map them, so they are among the modules. */
 static void read_dumps(struct list *l, const struct tw_symbols *s, uint32_t pid)
 {
 	char path[4096], suffix[32];

@@ -68,7 +68,7 @@ static int open_table(struct table *t, Elf *elf)
 	t->functions = number(t, offsets + 32, 8);
 	if (magic != GO_1_16)
 		t->text = number(t, 24, 8);
-	/* Where the program can stand anywhere, the dynamic linker fills it in. */
+	/* In position-independent programs, the dynamic linker fills it in. */
 	if (magic != GO_1_16 && !t->text && find_section(elf, ".text", &sh, &scn))
 		t->text = sh.sh_addr;
 	return t->names < t->bytes && t->units < t->bytes && t->files < t->bytes && t->values < t->bytes && t->functions < t->bytes &&
@@ -77,7 +77,7 @@ static int open_table(struct table *t, Elf *elf)
 
 /* ---- values by address ---- */
 
-/* Values that hold for ranges of a function's code: pairs of differences, of the value and of the address. */
+/* Values for ranges of a function's code: pairs of differences, of value and address. */
 struct values {
 	const struct table *table;
 	size_t at;

@@ -9,7 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Before a packed table: then its path, its arrays, and its texts, NUL behind each; padded with zeros to a multiple of 8 after each. */
+/*
+ * Header of a packed table. After it: its path, its arrays, and its texts, each text with a NUL; each padded with
+ * zeros to a multiple of 8.
+ */
 struct packed_table {
 	uint32_t pid, why, has_lines, n_texts;
 	uint64_t path_bytes, text_bytes; /* with NULs, without padding */
@@ -24,8 +27,8 @@ static size_t padded(size_t n)
 /* ---- columns ---- */
 
 /*
- * Arrays are stored by columns of 32 bits, each number as its difference from the one above: sorted as they are they take a third of the bytes compressed.
- * `words`: of an item.
+ * Arrays are stored as columns of 32 bits, each number as the difference from the one above: since they are sorted,
+ * they compress to a third of the bytes. `words`: of an item.
  */
 static void to_columns(uint32_t *to, const uint32_t *items, size_t n, size_t words)
 {
@@ -120,7 +123,7 @@ static int unpack_array(struct tw_name_table *t, struct cursor *c, int array, ui
 	return 0;
 }
 
-/* Whether all numbers in it are of texts and nodes that are there. */
+/* Whether all numbers in it refer to existing texts and nodes. */
 static int is_sound(const struct tw_name_table *t)
 {
 	const struct tw_name_function *f = t->items[TW_NAME_FUNCTIONS].at;
@@ -170,7 +173,10 @@ int tw_name_table_unpack(const uint8_t *bytes, size_t n, struct tw_name_table *o
 
 /* ---- keeping ---- */
 
-/* Names are made at the end of each recording, however short: of a small table the compressor's own tables would take longer than it. */
+/*
+ * Names are stored at the end of each recording, however short: for a small table, setting up the compressor would
+ * take longer than compressing.
+ */
 static int level_of(size_t n)
 {
 	enum { SMALL = 256 << 10 };
@@ -189,10 +195,10 @@ static int keep_table(struct tw_block_file *file, struct tw_name_table *t)
 /* A file that is to be gathered. */
 struct task {
 	size_t file;
-	off_t work; /* the larger, the more there may be to do; 0: the store has it */
+	off_t work; /* estimate of the work; 0: the store has it */
 };
 
-/* What several threads gather: each takes the next task until there is none. */
+/* Shared by gathering threads: each takes the next task until there is none. */
 struct gathering {
 	struct tw_symbols *symbols;
 	const struct tw_ran *ran;
@@ -237,7 +243,7 @@ static unsigned list_tasks(const struct gathering *g)
 	return n;
 }
 
-/* By as many threads as there are processors and files that have to be read. Without other threads one does it all. */
+/* With as many threads as there are processors and unread files. Without other threads, one does everything. */
 static void gather_all(struct gathering *g)
 {
 	enum { MOST = 4 };

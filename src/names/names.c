@@ -1,4 +1,4 @@
-/* The names of code: where it is (places), and what the table of its file says. */
+/* The names of code: the file at its address (places), and that file's table. */
 #include "names/gather.h"
 #include "names/kept.h"
 #include "names/names.h"
@@ -39,7 +39,7 @@ static int text_of(const struct tw_texts *texts, const char *text)
 	return -1;
 }
 
-/* Reads the tables that were kept: those of files go to the files' numbers. */
+/* Reads the kept tables; those of files get the files' numbers. */
 static int read_kept(struct tw_names *n)
 {
 	size_t kept = tw_recording_n_names(n->recording);
@@ -102,7 +102,7 @@ static int find_targets(struct tw_names *n)
 	return 1;
 }
 
-/* The nearest target of a call at or before pc that is not below `least`; `none` if there is none. */
+/* The nearest call target at or before pc that is not below `least`; `none` if there is none. */
 static uint64_t called_before(const struct tw_names *n, uint32_t pid, uint64_t pc, uint64_t least, uint64_t none)
 {
 	struct tw_name_target key = {tw_places_pid(&n->places, pid), pc};
@@ -194,7 +194,7 @@ uint32_t tw_names_image(const struct tw_names *n, uint32_t thread)
 
 /* ---- code ---- */
 
-/* A text of our own; on lack of memory another, which is no name. */
+/* A permanent copy of the text; without memory "?", which is no name. */
 static const char *own_text(struct tw_names *n, const char *text)
 {
 	pthread_mutex_lock(&n->lock);
@@ -222,7 +222,7 @@ struct tw_name_at tw_name_at(const struct tw_names *n, uint32_t pid, uint64_t pc
 	return (struct tw_name_at){m, t, tw_name_table_vaddr(t, pc - m->address + m->offset)};
 }
 
-/* The function of the file's symbols, its PLT, or its unwind information: that has no name. NULL: none is known. */
+/* The function according to symbols, PLT, or unwind information (which has no name). NULL: unknown. */
 static const struct tw_name_function *find_function(const struct tw_name_at *p)
 {
 	return p->table ? tw_name_table_function(p->table, p->vaddr) : NULL;
@@ -252,7 +252,7 @@ static int name_by_symbol(struct tw_names *n, const struct tw_name_at *p, struct
 	return 1;
 }
 
-/* Where code begins that is in no function: behind the one before it, where functions begin. By the file's addresses; 0: that is not known. */
+/* Where code outside any function begins: after the previous function. In the file's addresses; 0: unknown. */
 static uint64_t gap_before(const struct tw_name_at *p)
 {
 	enum { ALIGNED = 16 };
@@ -260,7 +260,7 @@ static uint64_t gap_before(const struct tw_name_at *p)
 	return begin <= p->vaddr ? begin : gap;
 }
 
-/* Where the function seems to begin that has no symbol; `at` becomes that place. */
+/* The apparent start of a function without a symbol; `at` becomes that place. */
 static uint64_t find_start(const struct tw_names *n, const struct tw_name_at *p, uint32_t pid, uint64_t pc, struct tw_name_at *at)
 {
 	const struct tw_name_function *f = find_function(p);
@@ -286,7 +286,7 @@ static void name_by_address(struct tw_names *n, const struct tw_name_at *p, uint
 	out->function = own_text(n, text);
 }
 
-/* The mapping that code in no file is in; NULL: it is not known. */
+/* The mapping of code in no file; NULL: unknown. */
 static const struct tw_anonymous_span *find_mapping(struct tw_names *n, uint32_t pid, uint64_t pc)
 {
 	pthread_mutex_lock(&n->lock);
@@ -299,7 +299,7 @@ static const struct tw_anonymous_span *find_mapping(struct tw_names *n, uint32_t
 	return tw_anonymous_at(&n->anonymous, pid, pc);
 }
 
-/* Code that a process made begins at its mapping, or behind a function that has a name, or where a call leads. */
+/* Earliest start of a function in code made by a process: the mapping's start, or the end of the function named before it. */
 static uint64_t least_made(const struct tw_name_at *p, const struct tw_anonymous_span *mapping)
 {
 	const uint64_t gap = gap_before(p);
@@ -337,7 +337,7 @@ static void name_function(struct tw_names *n, const struct tw_name_at *p, uint32
 	}
 }
 
-/* Lines and inlined functions: what was inlined innermost first, the function itself last. */
+/* Lines and inlined functions: the innermost first, the function itself last. */
 static void add_frames(const struct tw_name_at *p, struct tw_code_name *out)
 {
 	const struct tw_name_line *line = p->table ? tw_name_table_line(p->table, p->vaddr) : NULL;

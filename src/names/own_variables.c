@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file that an image has mapped, in the order in which they were. */
+/* A file mapped by an image, in order of mapping. */
 struct loaded {
 	size_t file;
 	int is_early;                 /* it is there from the program's beginning */
@@ -56,7 +56,7 @@ static void read_segment(struct loaded *l, Elf *elf)
 	}
 }
 
-/* Calls f for the text of each entry of the dynamic section with this tag, until that returns 1, which is returned. */
+/* Calls f for the text of each dynamic-section entry with this tag, until it returns 1, which is returned. */
 static int each_dynamic(Elf *elf, GElf_Sxword tag, int (*f)(void *context, const char *text), void *context)
 {
 	GElf_Shdr sh;
@@ -79,7 +79,7 @@ static int is_same(void *context, const char *text)
 	return !strcmp(context, text);
 }
 
-/* A library that an early file needs is early, and so is all that was mapped before it. */
+/* A library needed by an early file is early, and so is everything mapped before it. */
 static int note_needed(void *context, const char *needed)
 {
 	struct search *s = context;
@@ -140,7 +140,7 @@ static uint64_t round_up(uint64_t n, uint64_t align)
 	return (n + align - 1) / align * align;
 }
 
-/* As glibc's loader lays them out: what an alignment leaves free is used for those that fit. */
+/* The layout of glibc's loader: gaps left by alignment are used for blocks that fit. */
 static void lay_out(struct search *s)
 {
 	uint64_t used = 0, free_from = 0, free_to = 0;
@@ -171,7 +171,7 @@ static int is_named(const char *symbol, const char *name)
 	return is;
 }
 
-/* A file may have several of one name (static ones); one may stand in several tables. */
+/* A file may have several (static) variables of one name; one variable may be in several tables. */
 static void add_wanted(void *context, const struct tw_own_variable *v, const char *symbol, const char *path)
 {
 	(void)path;

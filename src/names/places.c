@@ -47,7 +47,7 @@ static int insert_span(struct tw_places *p, size_t at, struct tw_place_span span
 	return 1;
 }
 
-/* Adds what is not covered yet: newer mappings have been added before. */
+/* Adds what is not yet covered: newer mappings have been added before. */
 static int add_span(struct tw_places *p, struct tw_place_span add)
 {
 	while (add.start < add.end) {
@@ -102,7 +102,7 @@ static int is_of(const struct tw_ancestor *ancestors, size_t n, const struct tw_
 	return 0;
 }
 
-/* What threads have mapped of which nothing is recorded (--ring has dropped it), and an image has from them. */
+/* Mappings inherited by an image from threads of which nothing is recorded (--ring has dropped it). */
 static int add_inherited(struct tw_places *p, uint32_t image, const struct tw_ancestor *ancestors, size_t n)
 {
 	int ok = 1;
@@ -230,7 +230,7 @@ int tw_is_module(const char *path, const char *wanted)
 
 /* ---- words for functions ---- */
 
-/* Where the version of a symbol begins, as in memcpy@@GLIBC_2.14; at the end if it has none. A stub of a PLT has none: memcpy@plt. */
+/* Where a symbol's version begins, as in memcpy@@GLIBC_2.14; the end if it has none. A PLT stub has none: memcpy@plt. */
 static size_t version_at(const char *name)
 {
 	const char *at = strchr(name, '@');

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A mapping, once for each process, or once for all where it is the same. */
+/* A mapping, for one process, or for all if it is the same. */
 struct mapping {
 	uint32_t pid;
 	uint64_t start, end, offset;
@@ -14,7 +14,7 @@ struct mapping {
 struct mappings {
 	struct mapping *items;
 	size_t n;
-	size_t first; /* that add_mapped found: mostly the next block is of the same process */
+	size_t first; /* found by add_mapped: the next block is mostly of the same process */
 };
 
 static int by_process(const void *a, const void *b)
@@ -70,7 +70,7 @@ int tw_ran_add(struct tw_ran_list *l, uint64_t start, uint64_t end)
 	return 1;
 }
 
-/* Adds a block to each file that was mapped where it is. -1: to none; 0: no memory. */
+/* Adds a block to each file that was mapped at its address. -1: to none; 0: no memory. */
 static int add_mapped(struct tw_ran *r, struct mappings *m, uint32_t pid, uint64_t pc, uint64_t bytes)
 {
 	const struct mapping key = {.pid = pid};
@@ -126,7 +126,7 @@ static int add_descriptor(struct tw_ran *r, struct mappings *own, struct mapping
 	return ok;
 }
 
-/* ---- sorting: a large program has several hundred thousand pieces, which comparing takes longer to sort than all else that is done with them ---- */
+/* ---- sorting: a large program has several hundred thousand pieces; comparing them would take longer than everything else ---- */
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, FEW = 512 };
 
@@ -138,7 +138,7 @@ static int is_sorted(const struct tw_ran_list *l)
 	return i >= l->n;
 }
 
-/* From one array to another, in the order of these bits of `start`, and where those are equal as before. */
+/* Moves items from one array to another in the order of these bits of `start`; equal ones keep their order. */
 static void sort_digit(struct tw_ran_piece *to, const struct tw_ran_piece *from, size_t n, unsigned shift)
 {
 	size_t place[DIGITS] = {0}, sum = 0;
@@ -225,7 +225,7 @@ void tw_ran_free(struct tw_ran *r)
 	memset(r, 0, sizeof *r);
 }
 
-/* Makes one of pieces that overlap or touch; they stand in order. */
+/* Merges pieces that overlap or touch; the list is sorted. */
 static void join(struct tw_ran_list *l)
 {
 	size_t n = 0;

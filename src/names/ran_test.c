@@ -1,4 +1,4 @@
-/* Pieces of code are sorted by digits where there are many, and by comparing where there are few: both ways find the same. */
+/* Many pieces are sorted by digits, few by comparing: both give the same result. */
 #include "names/ran.h"
 #include "unit.h"
 

@@ -32,14 +32,14 @@ struct tw_symbols {
 
 /* ---- files ---- */
 
-/* Where a file is: a path that is not absolute is taken from where the program was started. 0: it does not fit. */
+/* The absolute path of a file: a relative path starts from the program's working directory. 0: too long. */
 static int whole_path(const struct tw_symbols *s, const char *path, char whole[PATH_MAX])
 {
 	const char *cwd = path[0] == '/' ? "" : tw_recording_info(s->places.recording)->cwd;
 	return snprintf(whole, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path) < PATH_MAX;
 }
 
-/* As libdwfl has it. Few that look at one file look at all, so it is opened when first asked for. */
+/* The file as libdwfl sees it. Most users need few files, so each is opened when first asked for. */
 static const struct file *open_file(const struct tw_symbols *s, size_t n)
 {
 	char whole[PATH_MAX];
@@ -55,7 +55,7 @@ static const struct file *open_file(const struct tw_symbols *s, size_t n)
 	return f;
 }
 
-/* What a file says that has changed since is not of the code that ran. */
+/* Leaves out files that have changed: they do not describe the code that ran. */
 static int leave_out_changed(struct tw_symbols *s)
 {
 	char whole[PATH_MAX];

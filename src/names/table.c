@@ -86,7 +86,10 @@ void tw_name_table_free(struct tw_name_table *t)
 
 /* ---- searching ---- */
 
-/* The innermost item that an address is in: the nearest one before it may be one that ends before it, beside or within the one that is meant. */
+/*
+ * The innermost item at an address. The nearest start before it may belong to an item that ends before it, beside or
+ * within the right one.
+ */
 static const void *find(const struct tw_name_table *t, enum tw_name_array array, uint64_t vaddr)
 {
 	const struct tw_name_items *items = &t->items[array];
@@ -139,7 +142,7 @@ uint64_t tw_name_table_vaddr(const struct tw_name_table *t, uint64_t offset)
 	return offset;
 }
 
-/* How many bytes of a segment are mapped as the module, as what it is for. */
+/* How many bytes of a segment are mapped as the module: 0 unless both are executable, or neither is. */
 static uint64_t mapped_bytes(const struct tw_name_segment *s, const struct tw_module *m)
 {
 	const uint64_t from = s->offset > m->offset ? s->offset : m->offset, mapped = m->offset + m->length;

@@ -105,7 +105,7 @@ static int by_variable(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Of a variable that several units tell of, the types are the same. */
+/* If several units describe a variable, its types are the same. */
 static void sort(struct tw_types *t)
 {
 	size_t n = 0;
@@ -153,7 +153,7 @@ static const Dwarf_Die *find(const struct tw_types *t, struct tw_typed variable)
 
 /* ---- parts ---- */
 
-/* What stands within a variable: an element or a member, and what is within that in its turn. */
+/* A part of a variable: an element or a member, or a part of one. */
 struct part {
 	Dwarf_Die type;
 	uint64_t offset;  /* in the variable */
@@ -175,7 +175,7 @@ static uint64_t number_of(Dwarf_Die *die, unsigned name, uint64_t otherwise)
 	return dwarf_formudata(dwarf_attr_integrate(die, name, &attribute), &value) ? otherwise : value;
 }
 
-/* So far from where its structure begins a member stands; older compilers tell it as an expression. */
+/* Offset of a member in its structure; older compilers give it as an expression. */
 static uint64_t member_offset(Dwarf_Die *member)
 {
 	Dwarf_Attribute attribute;
@@ -193,7 +193,7 @@ static uint64_t member_offset(Dwarf_Die *member)
 	return 0;
 }
 
-/* The part that a DIE within a structure is. 0: it is none. */
+/* The part described by a DIE within a structure. 0: none. */
 static int read_member(Dwarf_Die *die, const struct part *whole, struct part *out)
 {
 	const int tag = dwarf_tag(die);
@@ -219,13 +219,16 @@ static int has_parts(const struct part *p)
 	       (is_structure(dwarf_tag(&bare)) || dwarf_tag(&bare) == DW_TAG_array_type);
 }
 
-/* Whether of two members that cover an offset the second one says better what is there: the first has no size (an array at the end), or the offset is within a number. */
+/*
+ * Whether the second of two members that cover an offset describes it better: the first has no size (an array at the
+ * end), or the offset is within a scalar.
+ */
 static int is_better(const struct part *first, const struct part *second, uint64_t offset)
 {
 	return !first->bytes || (first->offset < offset && !has_parts(first) && has_parts(second));
 }
 
-/* The member that covers an offset; of those of a union the first that says what is there. */
+/* The member that covers an offset; in a union, the first that describes it. */
 static int member_at(const struct part *whole, Dwarf_Die *type, uint64_t offset, struct part *out)
 {
 	Dwarf_Die die;
@@ -244,7 +247,7 @@ static int member_at(const struct part *whole, Dwarf_Die *type, uint64_t offset,
 	return found;
 }
 
-/* Elements of the array's next dimension: how many there are, 0 if that is not known, and of how many bytes. 0: it is no such array. */
+/* Elements of the array's next dimension: their number, 0 if unknown, and their size. 0: no such array. */
 static int elements(Dwarf_Die *array, unsigned dimension, uint64_t *n, uint64_t *bytes)
 {
 	Dwarf_Die die, element;
@@ -281,7 +284,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const ch
 	w->n += n > 0 ? (size_t)n : 0;
 }
 
-/* Names that C and C++ keep for the implementation. Those of Rust's tuples, __0 and so on, are not. */
+/* Names reserved for C and C++ implementations. Rust's tuple members, __0 and so on, are not. */
 static int is_reserved(const char *name)
 {
 	return name[0] == '_' && (name[1] == '_' ? !isdigit((unsigned char)name[2]) : isupper((unsigned char)name[1]));
@@ -348,7 +351,7 @@ struct search {
 	size_t size;
 };
 
-/* A member of this name, also one of a member without a name or of a base. */
+/* A member of this name, also within an unnamed member or a base. */
 static int member_named(const struct part *whole, Dwarf_Die *type, const char *name, size_t n, struct part *out)
 {
 	Dwarf_Die die, bare;

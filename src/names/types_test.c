@@ -1,4 +1,4 @@
-/* Parts of variables of this very program, by name and by offset: what the compiler says of them. */
+/* Parts of variables of this very program, by name and by offset, as the compiler describes them. */
 #include "names/types.h"
 #include "unit.h"
 

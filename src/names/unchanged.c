@@ -56,7 +56,7 @@ static int holds(const struct tw_code_check *check, uint64_t offset, const struc
 	return offset <= check->bytes && c->n <= check->bytes - offset && !memcmp(check->file + offset, c->bytes, c->n);
 }
 
-/* Comparing waits for memory: of what a file has many of, every so many-th is enough. */
+/* Comparisons wait for memory: of a file with many fragments, a sample is enough. */
 static int is_passed_over(struct tw_code_check *check)
 {
 	enum { ALL_OF = 4096, THEN_EVERY = 16 };
@@ -64,7 +64,10 @@ static int is_passed_over(struct tw_code_check *check)
 	return seen >= ALL_OF && seen % THEN_EVERY;
 }
 
-/* Where processes had several files at an address, or one after the other (execve), it is not known which the code was of, unless it is in one. */
+/*
+ * If processes had several files at an address, at once or one after another (execve), it is unknown whose the code
+ * was, unless one file has it.
+ */
 static void check_code(const struct tw_recording *r, const uint32_t *file_of, struct tw_code_check *check, const struct code *c)
 {
 	size_t n_modules = tw_recording_n_modules(r), file = 0;

@@ -1,4 +1,4 @@
-/* The names of variables: where an address is, and what the table of its file says; and from a name to its places. */
+/* The names of variables: from an address to a name, by the file's table; and from a name to its places. */
 #include "names/names.h"
 #include "names/names_state.h"
 #include "recording/recording.h"
@@ -21,7 +21,7 @@ static int covers(const struct tw_name_segment *s, uint64_t vaddr)
 	return s->bytes && vaddr >= start && vaddr < end;
 }
 
-/* The module of an image whose file, as it is mapped there, has a segment that covers an address; p->vaddr is the file's address. */
+/* The module of an image whose file has a segment, as mapped there, that covers an address; p->vaddr is the file's address. */
 static int find_data(const struct tw_names *n, uint32_t image, uint64_t address, struct tw_name_at *p)
 {
 	*p = tw_name_at(n, TW_SYMBOLS_IMAGE(image), address);
@@ -77,7 +77,7 @@ static int name_own(struct tw_names *n, uint32_t image, uint64_t address, struct
 	return 1;
 }
 
-/* Names the variable at an address, and tells where it stands in its file, if one is known. */
+/* Names the variable at an address, and tells its place in its file, if known. */
 static void name_variable(struct tw_names *n, uint32_t image, uint64_t address, struct tw_data_name *out, struct stands *in)
 {
 	struct tw_name_at p;

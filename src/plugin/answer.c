@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns on the screen at least, between two columns of a table; and how much of a last text is worth shorter counts. */
+/* Minimum columns of the screen; columns between two table columns; width of a last text that justifies shortened counts. */
 enum { SCREEN = 80, GAP = 2, LAST_GOOD = 40, FACT_NAME = 24 };
 
 struct tw_answer {
@@ -100,7 +100,7 @@ static void json_cell(struct tw_json *j, const struct tw_column *column, const s
 	}
 }
 
-/* As RFC 4180 has it: in quotes where there is something to quote. */
+/* As in RFC 4180: quoted if necessary. */
 static void csv_text(FILE *f, const char *s)
 {
 	if (!s[strcspn(s, "\",\r\n")]) {
@@ -177,7 +177,7 @@ static unsigned fill_widths(const struct tw_answer *a, struct layout *l)
 	return sum;
 }
 
-/* Short texts, and those that want no more than an equal part of the room, have what they want; the others share what those leave. */
+/* Short texts, and those that need no more than an equal share of the room, get what they need; the others share the rest. */
 static void share_room(const struct tw_answer *a, struct layout *l, unsigned room)
 {
 	enum { SHORT = 12 };
@@ -199,7 +199,7 @@ static void share_room(const struct tw_answer *a, struct layout *l, unsigned roo
 			l->width[i] = left >= n ? left / n : 1;
 }
 
-/* Counts in full if that leaves room enough; texts share what there is. */
+/* Counts in full if there is room; texts share the rest. */
 static void lay_out(const struct tw_answer *a, struct layout *l)
 {
 	const unsigned last = a->n_columns - 1, has_last = a->columns[last].kind == TW_COLUMN_TEXT;
@@ -214,17 +214,17 @@ static void lay_out(const struct tw_answer *a, struct layout *l)
 	share_room(a, l, sum + 1 < a->screen ? a->screen - sum : 1);
 }
 
-/* The file and line that a text ends with; NULL: it does not. */
+/* The file and line at the end of a text; NULL: none. */
 static const char *place_in(const char *text)
 {
 	const char *word = strrchr(text, ' '), *colon = strrchr(text, ':');
 	return word && colon && colon > word + 1 && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] ? word + 1 : NULL;
 }
 
-/* So much of a function's name stands before its place at least. */
+/* At least so much of a function's name precedes its place. */
 enum { HEAD = 8 };
 
-/* At most so many columns of it: of a function and a place, the place is whole if there is room. */
+/* At most so many columns of a text. The place after a function's name is kept whole if there is room. */
 static void print_cut(FILE *f, const char *text, unsigned width)
 {
 	enum { MOST = 256 };
@@ -248,7 +248,7 @@ static void print_text_cell(FILE *f, const char *text, unsigned width, int last)
 		fprintf(f, "%*s", (int)(width - n), "");
 }
 
-/* The name of a column may be wider than its numbers: then they are as wide. */
+/* A column's name may be wider than its numbers: then they are padded to its width. */
 static void print_heading(const struct tw_answer *a, const struct layout *l)
 {
 	FILE *f = a->options.f;
@@ -265,14 +265,17 @@ static void print_heading(const struct tw_answer *a, const struct layout *l)
 	fputc('\n', f);
 }
 
-/* Whether a text is worth a line of its own where it has only so many columns: a path of calls, an address, of which a part says nothing, or what would lose its place. */
+/*
+ * Whether a text that has only so many columns deserves a line of its own: a call path; an address, which is useless
+ * when cut; or a text that would lose its place.
+ */
 static int is_worth_a_line(const char *text, unsigned width)
 {
 	const char *place = place_in(text);
 	return strstr(text, TW_ANSWER_CALLED_BY) || !strncmp(text, "0x", 2) || (place && HEAD + 1 + strlen(place) > width);
 }
 
-/* The text of the last column, if it does not fit there and is to stand below. */
+/* The text of the last column, if it does not fit and must go below. */
 static const char *long_text(const struct tw_answer *a, const struct layout *l, size_t row)
 {
 	const unsigned last = a->n_columns - 1;
@@ -280,7 +283,7 @@ static const char *long_text(const struct tw_answer *a, const struct layout *l, 
 	return strlen(text) > l->width[last] && is_worth_a_line(text, l->width[last]) ? text : NULL;
 }
 
-/* On lines of its own below the row, as many calls on each as fit. */
+/* Prints a call path below the row, on lines of its own, with as many calls as fit on each. */
 static void print_path(const struct tw_answer *a, const char *path)
 {
 	enum { INDENT = 8, BETWEEN = sizeof TW_ANSWER_CALLED_BY - 1 };
@@ -454,7 +457,7 @@ void tw_answer_row(struct tw_answer *a, const struct tw_cell *cells)
 
 /* ---- facts ---- */
 
-/* Begins the line of a fact. 0: facts are not printed as text. */
+/* Begins the line of a fact. 0: not as text. */
 static int begin_fact(struct tw_answer *a, const char *name)
 {
 	close_table(a);

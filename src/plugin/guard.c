@@ -17,7 +17,7 @@ static struct {
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
-/* "trackway COMMAND: NAME: " and what happened. The sentence is put together by hand: the analyzer may have broken whatever else could do it. */
+/* Prints "trackway COMMAND: NAME: " and what happened. The sentence is composed by hand: the analyzer may have broken everything else. */
 static void say(const char *name, const char *what, const char *which)
 {
 	char text[512];
@@ -30,7 +30,10 @@ static void say(const char *name, const char *what, const char *which)
 		_exit(guard.status);
 }
 
-/* Several threads may crash at once: one says so, and the others wait for the end. What crashes while it says so ends as it would without a guard. */
+/*
+ * Several threads may crash at once: one reports, the others wait for the end. A crash during the report ends the
+ * process as without a guard.
+ */
 static void on_signal(int number)
 {
 	static _Atomic int is_ending;
@@ -58,7 +61,7 @@ static void on_end(int status, void *unused)
 	_exit(guard.status);
 }
 
-/* ---- stacks for the handlers: a thread's own may be what has run out ---- */
+/* ---- stacks for the handlers: a thread's own may have overflowed ---- */
 
 enum { STACK = 32768 };
 static pthread_key_t stacks;

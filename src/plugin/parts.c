@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Up to this chunk of this thread, and what all before it add up to. */
+/* The end of a unit: this chunk of this thread; and sums over everything before it. */
 struct unit {
 	size_t thread, chunk;
 	uint64_t cost, insns, digest;

@@ -65,7 +65,7 @@ struct search {
 	const char *part; /* what follows: ".next[3]"; "": all of the variable */
 };
 
-/* Narrows a range from the whole of a variable to the part. 0: there is none. */
+/* Narrows a range from the whole variable to the part. 0: there is no such part. */
 static int narrow(const struct search *s, struct tw_range *range, const struct tw_own_variable *own)
 {
 	struct tw_ranges *r = s->ranges;
@@ -82,7 +82,7 @@ static int narrow(const struct search *s, struct tw_range *range, const struct t
 	return 1;
 }
 
-/* As one that is at one place in each image. How many there are; or TW_ERR_MEMORY. */
+/* Looks for a variable with one address in each image. How many there are; or TW_ERR_MEMORY. */
 static int64_t find_shared(const struct search *s)
 {
 	struct tw_ranges *r = s->ranges;
@@ -129,7 +129,7 @@ static int64_t find_own(const struct search *s)
 	return (int64_t)found;
 }
 
-/* The symbol as a variable; else as the part of one, with as long a name as there is: names may have dots in them. */
+/* The symbol as a variable; otherwise as a part of one, with the longest matching variable name: names may contain dots. */
 static int64_t find(struct tw_ranges *r, struct tw_names *names)
 {
 	struct search s = {.ranges = r, .names = names, .variable = strdup(r->symbol)};

@@ -104,7 +104,7 @@ static uint64_t period(const void *arg)
 	return a->period ? a->period(stage->context) : 0;
 }
 
-/* Which addresses are looked at: a window that has a range looks at all of them. A window of any kind looks at executions one by one. */
+/* Which addresses the analyzer gets: with a range in the window, all of them. With any window, executions are looked at one by one. */
 static uint32_t wishes_of(const struct tw_request *r)
 {
 	const uint32_t counts = tw_view_is_all(&r->view) ? TW_WANTS_COUNTS | TW_WANTS_LINES : 0;
@@ -146,7 +146,7 @@ int tw_stage_replay(const struct tw_context *c, const struct tw_replay_options *
 
 /* ---- what a recording lacks ---- */
 
-/* Whether the code says how blocks end: not that of an address stream. */
+/* Whether the code says how blocks end; that of an address stream does not. */
 static int has_flow(const struct tw_recording *r)
 {
 	size_t n = tw_recording_n_descriptors(r);

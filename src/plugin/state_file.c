@@ -49,7 +49,7 @@ static void add_text(uint64_t *digest, const char *text)
 	*digest = XXH64(pair, sizeof pair, 0);
 }
 
-/* All that a state depends on: not where the answer goes, and in which form. */
+/* Everything on which a state depends: not the answer's destination and form. */
 static uint64_t digest_of(const struct tw_request *r)
 {
 	const struct tw_view *v = &r->view;

@@ -14,7 +14,7 @@ struct tw_views {
 	const struct tw_context *context;
 	const struct tw_view *view;
 	int passes_over;        /* batches without references in the range */
-	struct tw_index *index; /* of the recording, for a range of addresses: from low to high; NULL: it is not looked at */
+	struct tw_index *index; /* the recording's index, for an address range: from low to high; NULL: not used */
 	int looked_for_index;
 	uint64_t low, high;
 	char *function_module; /* of MODULE!NAME; NULL: any */
@@ -22,7 +22,7 @@ struct tw_views {
 	_Atomic int found_function, found_module, found_range;
 };
 
-/* Of one fragment, in one image: which of its blocks are code that is seen. */
+/* For a fragment in an image: which of its blocks are visible code. */
 struct seen {
 	uint32_t image;
 	uint8_t block[];
@@ -37,7 +37,7 @@ struct tw_viewer {
 	struct tw_by_fragment fragments; /* struct seen */
 	uint32_t thread, image;          /* of the last batch */
 	uint64_t tsc;                    /* of the last event that has one */
-	/* The piece that is put together: blocks and references as they are, side by side. */
+	/* The piece being put together: adjacent blocks and references. */
 	const struct tw_batch *from;
 	struct tw_batch piece;
 	struct tw_stretch stretch;
@@ -106,7 +106,7 @@ static int before(const struct tw_where *limit, uint64_t insn)
 	return limit->kind == TW_WHERE_COUNT && insn < limit->value;
 }
 
-/* Opens the index for a range of addresses. Without it chunks are read. */
+/* Opens the index for an address range. Without an index, chunks are read. */
 static void open_index(struct tw_views *v)
 {
 	struct tw_ranges ranges = {0};
@@ -121,7 +121,7 @@ static void open_index(struct tw_views *v)
 	tw_ranges_free(&ranges);
 }
 
-/* Whether what has no reference in the range need not be looked at: not before the function and the file that are asked for were met. */
+/* Whether chunks without a reference in the range can be skipped: only after the requested function and file have been found. */
 static int passes_over(const struct tw_views *v)
 {
 	return v->passes_over && (!v->function || v->found_function) && (!v->view->module || v->found_module);
@@ -236,7 +236,7 @@ static int sees_block(struct tw_viewer *v, const struct tw_block_run *b)
 
 /* ---- time ---- */
 
-/* Whether what the thread does after so many instructions, at the time of its last event, is within the limits. */
+/* Whether the thread's position, after so many instructions and at the time of its last event, is within the limits. */
 static int is_within(const struct tw_viewer *v, uint64_t insn)
 {
 	const struct tw_view *view = v->views->view;
@@ -320,7 +320,7 @@ static void add_block(struct tw_viewer *v, const struct tw_block_run *b, const s
 
 /* ---- events ---- */
 
-/* The instruction an event belongs to, where its passing depends on that. */
+/* The instruction to which an event belongs, if that decides whether it passes. */
 static int pc_of(const struct tw_event *e, uint64_t *pc)
 {
 	switch (e->type) {
@@ -350,7 +350,7 @@ static int sees_event(struct tw_viewer *v, const struct tw_event *e, uint64_t in
 	return e->type == TW_EVENT_SIGNAL && sees_code(v->views, v->names, v->image, ((const struct tw_signal *)e->payload)->handler);
 }
 
-/* Events before block number k. After one that has a time and is not seen another piece begins: that tells it. */
+/* Events before block k. After an invisible event with a time, a new piece begins, which tells the time. */
 static int take_events(struct tw_viewer *v, size_t *next, size_t k, const struct position *at)
 {
 	int result = 0;
@@ -399,7 +399,7 @@ static int take_block(struct tw_viewer *v, size_t k, struct position *at)
 	return result;
 }
 
-/* Whether one of n addresses is from low on, so many bytes at most. */
+/* Whether one of n addresses is in the `bytes` bytes from low on. */
 static int any_within(const uint64_t *addr, size_t n, uint64_t low, uint64_t bytes)
 {
 	uint64_t any = 0;
@@ -408,7 +408,7 @@ static int any_within(const uint64_t *addr, size_t n, uint64_t low, uint64_t byt
 	return any != 0;
 }
 
-/* Whether any reference may touch a range: one that begins so near that it could. */
+/* Whether any reference may touch a range: whether one begins near enough. */
 static int comes_near(const struct tw_viewer *v, const struct tw_batch *b)
 {
 	enum { NEAR = 1 << 16 }; /* no reference is so large */
@@ -420,7 +420,7 @@ static int comes_near(const struct tw_viewer *v, const struct tw_batch *b)
 	return 0;
 }
 
-/* Whether the kernel has read or filled any of it for a system call. */
+/* Whether the kernel has read or filled some of it in a system call. */
 static int kernel_touches(const struct tw_viewer *v, const struct tw_batch *b)
 {
 	struct tw_syscall_buffers k;
@@ -476,7 +476,7 @@ int tw_viewer_batch(struct tw_viewer *v, const struct tw_batch *b)
 	return result ? result : give_piece(v);
 }
 
-/* Names where they are needed, and where the range is by them. 0, or there is no memory. */
+/* Opens names if they are needed, and finds a range given by name. 0, or no memory. */
 static int find_names(struct tw_viewer *v)
 {
 	if (needs_names(v->views) && !(v->names = tw_context_names(v->views->context)))

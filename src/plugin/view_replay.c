@@ -10,7 +10,7 @@ struct shared {
 	void *arg;
 };
 
-/* The state of the analyzer that stands around the one that is run. */
+/* The state of the analyzer around the one that is run. */
 struct state {
 	const struct shared *shared;
 	void *inner;

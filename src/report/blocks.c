@@ -92,7 +92,7 @@ void tw_blocks_text(FILE *f, const struct tw_blocks_report *r, const struct tw_p
 
 static double percent(double part, double whole)
 {
-	/* A block that a stream's end cuts short counts as a whole one. */
+	/* A block cut short by the end of a stream counts as a whole one. */
 	return part < whole ? 100 * part / whole : 100;
 }
 

@@ -73,8 +73,9 @@ static int make_functions(struct tw_names *names, struct tw_costs *c)
 }
 
 /*
- * The inclusive cost of a function is the sum over its calls, exactly. But nobody called the first of a thread or of a signal handler, nor what ran when recording began: so the cost of a function
- * that never called itself is what it did and what it called.
+ * A function's inclusive cost is exactly the sum over its calls. But the first function of a thread or signal
+ * handler, and what ran when recording began, have no call. So the cost of a function that never called itself is its
+ * self cost plus that of its calls.
  */
 static void add_inclusive(struct tw_costs *c)
 {

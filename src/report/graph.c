@@ -105,7 +105,7 @@ static void mark_onwards(struct graph *g, uint32_t block)
 	}
 }
 
-/* Marks the edges that lead to `block`, the most frequent each time. `best`: by block, the most frequent edge that leads there. */
+/* Marks the path of most frequent edges that leads to `block`. `best`: by block, the most frequent edge to it. */
 static void mark_back(struct graph *g, uint32_t block, const struct tw_profile_edge **best)
 {
 	const struct tw_profile_edge *e;

@@ -19,7 +19,7 @@ struct build {
 
 /* ---- discriminators (llvm/IR/DebugInfoMetadata.h) ---- */
 
-/* The number that a discriminator begins with: none, or 5 bits, or 12. */
+/* The first number of a discriminator: none, or 5 bits, or 12. */
 static uint32_t first_component(uint32_t d)
 {
 	if (d & 1)
@@ -65,7 +65,7 @@ static int same_place(const struct tw_inline_node *a, const struct tw_inline_nod
 	return a->parent == b->parent && a->call == b->call && a->call_discriminator == b->call_discriminator && !strcmp(a->name, b->name);
 }
 
-/* The number of a node, which is added unless there is one of that name at the same place below `first`. TW_NO_NODE: no memory. */
+/* The number of a node, added unless there is one of that name at the same place below `first`. TW_NO_NODE: no memory. */
 static uint32_t add_node(struct tw_inline_tree *t, uint32_t first, const struct tw_inline_node *node)
 {
 	for (uint32_t i = first; node->parent != TW_NO_NODE && i < t->n_nodes; i++)

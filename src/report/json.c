@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Of all schemas of docs/json.md: one more when a key goes, or means another thing. New keys change nothing. */
+/* Version of all schemas of docs/json.md: raised when a key is removed or changes its meaning, not for new keys. */
 enum { TW_JSON_VERSION = 1 };
 
 static void put_text(FILE *f, const char *text)

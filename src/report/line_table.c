@@ -90,7 +90,7 @@ static int by_start(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Code that the linker has left out may still have rows, at addresses of other code. */
+/* Code dropped by the linker may still have rows, at addresses of other code. */
 static void sort_rows(struct tw_line_table *t)
 {
 	size_t n = 0;
@@ -104,7 +104,10 @@ static void sort_rows(struct tw_line_table *t)
 
 /* ---- functions ---- */
 
-/* The symbol of the function with this plain name. Of functions that no other file can call, the debug information does not tell how C++ has mangled them. NULL: it has none. */
+/*
+ * The linker's symbol of the function with this plain name. Debug information does not give mangled C++ names of
+ * functions local to the file. NULL: none.
+ */
 static const char *mangled_name(const struct build *b, Dwarf_Addr entry, const char *plain)
 {
 	GElf_Sym symbol;

@@ -146,7 +146,7 @@ static int find_codes(struct tw_listing *l)
 	return 0;
 }
 
-/* The instruction at pc of this block, by its number in the fragment; -1: it has none there of this length. */
+/* The index in the fragment of this block's instruction at pc; -1: none there of this length. */
 static int insn_in(const struct tw_listing_code *code, uint64_t pc, unsigned length)
 {
 	const struct tw_block *b = &tw_descriptor_blocks(code->descriptor)[code->block];
@@ -160,7 +160,7 @@ static int insn_in(const struct tw_listing_code *code, uint64_t pc, unsigned len
 
 void tw_listing_disassemble(const struct tw_listing *l, const struct tw_profile_insn *p, char *text, size_t size)
 {
-	enum { FARTHEST = 4096, TRIES = 256 }; /* a block is not longer than its instructions can be; so many others may overlap it */
+	enum { FARTHEST = 4096, TRIES = 256 }; /* a block is not longer than its instructions can be; at most so many others overlap it */
 	const struct tw_listing_code key = {.pc = p->pc};
 	size_t at = tw_array_until(&key, l->codes, l->n_codes, sizeof key, by_pc);
 	uint32_t pid = p->image < l->profile.n_images ? l->profile.images[p->image].pid : 0;

@@ -8,9 +8,9 @@
 
 struct tw_owner_start {
 	uint32_t object;
-	uint32_t none; /* 1: nothing begins here; it stands before the first start of its object, for `asked` */
+	uint32_t none; /* 1: not a start; it stands before the first start of its object, for `asked` */
 	uint64_t vaddr;
-	uint64_t asked; /* behind the last address that was asked for up to the next start; 0: none was */
+	uint64_t asked; /* end of the highest address asked for before the next start; 0: none was */
 };
 
 static void forget_owners(struct tw_owners *o)
@@ -58,7 +58,7 @@ static size_t starts_until(const struct tw_owners *o, uint32_t object, uint64_t 
 	return tw_array_until(&key, o->starts, o->n_starts, sizeof key, by_start);
 }
 
-/* The nearest start at or before a place, or what stands before the first one. NULL: neither is there. */
+/* The nearest start at or before a place, or what stands before the first one. NULL: neither. */
 static struct tw_owner_start *start_before(const struct tw_owners *o, uint32_t object, uint64_t vaddr)
 {
 	size_t at = starts_until(o, object, vaddr);
@@ -90,8 +90,10 @@ static int add_start(struct tw_owners *o, uint32_t object, uint64_t vaddr)
 	return insert_start(o, &(struct tw_owner_start){.object = object, .vaddr = vaddr});
 }
 
-/* Finds where the function begins that code without a symbol is in: at the nearest start before, at `least` if there is none behind it, at `vaddr` if that is 0. 0 or
- * TW_ERR_MEMORY. */
+/*
+ * Finds the start of the function that contains code without a symbol: the nearest start before, `least` if none is
+ * above that, `vaddr` if that is 0. 0 or TW_ERR_MEMORY.
+ */
 static int find_start(struct tw_owners *o, uint32_t object, uint64_t vaddr, uint64_t least, uint64_t *found)
 {
 	struct tw_owner_start *start = start_before(o, object, vaddr);
@@ -136,7 +138,7 @@ int tw_owners_init(struct tw_owners *o, struct tw_names *names, const struct tw_
 	return error;
 }
 
-/* A function without a symbol, at or behind `least`. `name` becomes that of where it seems to begin, in `text`. */
+/* A function without a symbol, at or above `least`. `name` becomes its apparent start, as text. */
 static int guess(struct tw_owners *o, uint32_t object, uint64_t pc, int called, uint64_t least, struct tw_code_name *name, char text[300])
 {
 	uint64_t start = name->vaddr;

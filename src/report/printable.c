@@ -46,7 +46,7 @@ void tw_print_command(FILE *f, const char *const *argv)
 	}
 }
 
-/* Whether a character begins here: not in the middle of one of UTF-8. */
+/* Whether a character begins here, and not within a UTF-8 sequence. */
 static int begins(const char *s)
 {
 	return ((unsigned char)*s & 0xc0) != 0x80;

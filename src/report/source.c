@@ -39,7 +39,7 @@ static int open_source(const struct tw_sources *s, const char *path)
 	return fd >= 0 ? fd : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* The whole of a file, with a NUL behind it. NULL: it cannot be read. */
+/* A whole file with a final NUL. NULL: it cannot be read. */
 static char *read_whole(int fd, size_t *n)
 {
 	struct stat st;

@@ -23,7 +23,7 @@ void tw_bounds_all(struct tw_bounds *b)
 
 /* ---- by header ---- */
 
-/* A chunk's instructions, the one behind the last included, where events stand. */
+/* A chunk's instructions, including the position after the last, where events may stand. */
 static int insns_may_be(const struct tw_chunk_info *c, int64_t low, int64_t high)
 {
 	return high >= (int64_t)c->first_insn && low <= (int64_t)(c->first_insn + c->insns);
@@ -99,7 +99,7 @@ static int times_may_be(const struct choice *q, const struct tw_index_entry *e, 
 	return tw_sql_time(q->sql, e->last_tsc) >= low && tw_sql_time(q->sql, e->first_tsc) <= high;
 }
 
-/* What a call leads to may be the first block of the next chunk. */
+/* A call's target may be the first block of the next chunk. */
 static int target_may_be(const struct choice *q, size_t thread, size_t chunk, const struct tw_index_entry *e, int64_t low, int64_t high)
 {
 	if (list_may_have(e, TW_INDEX_CODE, low, high))
@@ -169,7 +169,7 @@ static int choose_by_index(void *context, size_t thread, size_t chunk)
 	return *wanted = (uint8_t)(*wanted && index_may_have(q, thread, chunk));
 }
 
-/* The chunk behind one that is wanted, which has what the last row of that lacks. From the last to the first, since this changes what is looked at. */
+/* Adds the chunk after each wanted one: it completes that one's last row. From last to first, since the choice changes on the way. */
 static void choose_next(const struct choice *q)
 {
 	for (size_t t = 0; t < q->out->n_threads; t++)
@@ -177,7 +177,7 @@ static void choose_next(const struct choice *q)
 			q->out->of_thread[t][c] |= q->out->of_thread[t][c - 1];
 }
 
-/* Opens the index, and makes the entries that this question lacks. That it cannot be kept is no reason to fail. */
+/* Opens the index, and makes missing entries that this query needs. It is not an error if they cannot be stored. */
 static int complete_index(struct choice *q)
 {
 	struct tw_sql *sql = q->sql;

@@ -5,7 +5,7 @@
 
 /* ---- which statements ---- */
 
-/* How often a word stands in a text, also where it is no word of SQL: then the rows are counted one by one, which is right as well. */
+/* How often a word occurs in a text, even where it is not an SQL word: then rows are counted one by one, which is correct too. */
 static unsigned occurrences(const char *text, const char *word)
 {
 	unsigned n = 0;

@@ -113,7 +113,7 @@ static int is_taken_over(const struct tw_sql_table *t, const struct sqlite3_inde
 	}
 }
 
-/* The plan is a text, for EXPLAIN QUERY PLAN and for filter(): "thread= insn>= insn<". idxNum 1: only to be counted. */
+/* The plan is a text, for EXPLAIN QUERY PLAN and for filter(): "thread= insn>= insn<". idxNum 1: only a count is wanted. */
 static int vtab_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
 	struct vtab *v = (struct vtab *)vtab;
@@ -175,7 +175,7 @@ static int fails(struct vtab *v, int error)
 	return error == TW_ERR_MEMORY ? SQLITE_NOMEM : SQLITE_ERROR;
 }
 
-/* Narrows a column's bounds to what holds for `column op value`. Values that are no integers are left to SQLite, which looks at each row again. */
+/* Narrows a column's bounds to `column op value`. Values other than integers are left to SQLite, which checks each row again. */
 static void narrow(struct tw_bounds *b, unsigned column, const char *op, int64_t value)
 {
 	int64_t low = INT64_MIN, high = INT64_MAX;
@@ -246,7 +246,7 @@ static int begin_small(struct vtab *v, struct cursor *c)
 	return SQLITE_OK;
 }
 
-/* One row stands for all that there are, of which none is looked at. */
+/* One row stands for all rows, none of which is made. */
 static int begin_count(struct vtab *v, struct cursor *c)
 {
 	static const struct tw_rows one = {.n = 1};

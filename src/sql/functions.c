@@ -1,7 +1,7 @@
 #include "sql/functions.h"
 #include "names/places.h"
 
-/* The image that is asked about, by the number of a thread, if there is one. */
+/* The image in question: that of the thread number, if given. */
 static uint32_t image_of(const struct tw_sql *sql, int argc, sqlite3_value **argv)
 {
 	if (argc > 1 && sqlite3_value_type(argv[1]) == SQLITE_INTEGER)

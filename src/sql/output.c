@@ -9,7 +9,7 @@
 
 enum { LOOKED_AT = 500 };
 
-/* Rows that are kept until it is known how wide columns are. */
+/* Rows kept until the column widths are known. */
 struct table {
 	int n_columns;
 	char **cells; /* of LOOKED_AT rows; NULL is NULL */

@@ -22,7 +22,7 @@ static void complain(struct tw_shell *s, const char *format, ...)
 	s->failed = 1;
 }
 
-/* The line of the statement that SQLite's message is about, and where. */
+/* Prints the line of the statement to which SQLite's message refers, and the position. */
 static void point_at(const char *text, int offset)
 {
 	const char *begin = text + offset;
@@ -99,7 +99,7 @@ static void do_schema(struct tw_shell *s, const char *argument)
 		complain(s, ".schema: there is no table '%s'", argument);
 }
 
-/* References, blocks and calls one by one are what a recording is for; an ordinary table of them would be a hundred times its size. */
+/* Individual references, blocks and calls stay in the recording: an ordinary table of them would be a hundred times as large. */
 static int is_exported(const struct tw_sql_table *t)
 {
 	return strcmp(t->name, "refs") && strcmp(t->name, "block_runs") && strcmp(t->name, "calls");
@@ -230,7 +230,7 @@ int tw_shell_text(struct tw_shell *s, const char *text)
 	return s->failed;
 }
 
-/* A line more; what is complete is done. Returns what is left, NULL if nothing is. */
+/* Takes one more line and executes complete statements. Returns the rest, NULL if none. */
 static char *take_line(struct tw_shell *s, char *open, const char *line)
 {
 	if (!open && !line[strspn(line, " \t\r\n")])

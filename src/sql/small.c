@@ -179,7 +179,7 @@ static const struct tw_sql_column function_columns[] = {
     {"refs", TW_CELL_INTEGER, 0},  {"reads", TW_CELL_INTEGER, 0},   {"writes", TW_CELL_INTEGER, 0}, {NULL, 0, 0},
 };
 
-/* Blocks come by image and address, so those of a function that is in one piece stand side by side. */
+/* Blocks come by image and address, so the blocks of a function in one piece are adjacent. */
 static int is_same_function(const int64_t *row, const struct tw_hot_block *b, const struct tw_code_name *name)
 {
 	return row && row[0] == b->image && row[1] == (int64_t)name->start && !strcmp((const char *)(uintptr_t)row[2], name->function);

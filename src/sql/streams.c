@@ -1,4 +1,4 @@
-/* Tables of what happened, one row each time: references, blocks, calls, and what stands in events. */
+/* Tables with one row for each occurrence: references, blocks, calls, and contents of events. */
 #include "sql/streams.h"
 #include "recording/recording.h"
 
@@ -6,7 +6,7 @@
 
 /* ---- time ---- */
 
-/* Goes by the events that stand before block number `block`. *event: the next one. */
+/* Passes the events before block number `block`. *event: the next one. */
 static inline void pass_events(struct tw_taker *t, const struct tw_batch *b, size_t *event, size_t block)
 {
 	for (; *event < b->n_events && b->events[*event].block <= block; ++*event) {
@@ -30,7 +30,7 @@ static const struct tw_sql_column ref_columns[] = {
 };
 enum { REF_INSN = 1, REF_PC, REF_ADDR, REF_SIZE, REF_TYPE, REF_TIME };
 
-/* The references from number `from` up to `end`, which are of one execution of a block that begins after `insn` instructions. */
+/* References [from, end) of one execution of a block that begins after `insn` instructions. */
 static int take_refs(struct tw_taker *t, const struct tw_batch *b, const struct tw_block_run *run, size_t end, uint64_t insn)
 {
 	const struct tw_ref *refs = tw_batch_refs(b);
@@ -51,7 +51,7 @@ static int take_refs(struct tw_taker *t, const struct tw_batch *b, const struct 
 	return 0;
 }
 
-/* Whether a batch can have wanted references: nearly all of a chunk's can be passed over without writing them out. */
+/* Whether a batch may have wanted references: most batches can be skipped without writing their references out. */
 static int has_wanted_refs(const struct tw_taker *t, const struct tw_batch *b)
 {
 	if ((int64_t)b->first_insn > t->high[REF_INSN] || (int64_t)(b->first_insn + b->n_insns) < t->low[REF_INSN])
@@ -109,7 +109,7 @@ static size_t refs_of(const struct tw_batch *b, const struct tw_block_run *runs,
 	return (i + 1 < b->n_blocks ? runs[i + 1].first_ref : b->n_refs) - runs[i].first_ref;
 }
 
-/* A block that a batch ends in the middle of waits for the rest of its references, which the next batch begins with. */
+/* A block cut by the end of a batch waits for its remaining references at the start of the next batch. */
 static int end_run(struct tw_taker *t, const struct tw_batch *b, const struct tw_block_run *runs)
 {
 	const int goes_on = b->n_blocks && !runs[0].n_insns && b->thread == t->thread;
@@ -180,7 +180,7 @@ static uint64_t last_pc(const struct tw_descriptor *d, const struct tw_block *bl
 	return block->pc + block->bytes - tw_descriptor_insn_bytes(d)[block->first_insn + block->n_insns - 1];
 }
 
-/* The call that waits for its target has it: what ran next, but for what stands behind the call, to which a function that is not recorded has returned. */
+/* The pending call gets its target: what ran next, unless that is the return address: then an unrecorded function has returned there. */
 static int end_call(struct tw_taker *t, uint64_t next)
 {
 	t->is_pending = 0;
@@ -189,7 +189,7 @@ static int end_call(struct tw_taker *t, uint64_t next)
 	return tw_taker_keep(t);
 }
 
-/* If the block was executed to its end, and ends with a call, the call waits. */
+/* If the block was executed completely and ends with a call, the call becomes pending. */
 static void begin_call(struct tw_taker *t, uint32_t thread, const struct tw_block_run *run, uint64_t insn)
 {
 	const struct tw_block *block = &tw_descriptor_blocks(run->descriptor)[run->block];
@@ -207,7 +207,7 @@ static void begin_call(struct tw_taker *t, uint32_t thread, const struct tw_bloc
 		t->pending_back = 0;
 }
 
-/* A call whose target is not in the recording, since a signal came first, has that of what ran next. */
+/* A call whose target is not in the recording, because a signal came first, gets what ran next as its target. */
 static int take_calls(struct tw_taker *t, const struct tw_batch *b)
 {
 	const struct tw_block_run *runs = tw_batch_blocks(b);
@@ -233,7 +233,10 @@ const struct tw_sql_table tw_sql_calls = {"calls", "calls of functions, one by o
 
 /* ---- events ---- */
 
-/* Calls f for each event of a type, with the instructions executed before it, until it returns something else than 0; returns that. */
+/*
+ * Calls f for each event of a type, with the number of instructions executed before it, until it returns a value
+ * other than 0, which is returned.
+ */
 static int each_event(struct tw_taker *t, const struct tw_batch *b, uint32_t type, int (*f)(struct tw_taker *, const struct tw_event *))
 {
 	const struct tw_block_run *runs = NULL;
