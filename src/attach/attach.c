@@ -82,7 +82,7 @@ static long locked_kb(pid_t pid)
 	return kb;
 }
 
-/* Is the mapping at `at` locked without that its pages are had at once? */
+/* Is the mapping at `at` locked with pages locked on fault? */
 static bool is_on_fault(pid_t pid, uint64_t at)
 {
 	char start[32], *line = NULL;
@@ -97,7 +97,10 @@ static bool is_on_fault(pid_t pid, uint64_t at)
 	return on_fault;
 }
 
-/* What the process maps from now on is locked by this call no more, which the engine makes up for (engine/kernel/mlock.h): it maps more than there is memory. */
+/*
+ * Ends the locking of future mappings, for which the engine substitutes (engine/kernel/mlock.h): the engine maps more
+ * than there is memory.
+ */
 static int lock_later(struct tw_tracee *t, uint64_t flags, uint64_t now)
 {
 	const struct tw_tracee_call call = {SYS_mlockall, {now | (flags & MCL_ONFAULT)}};
@@ -113,7 +116,7 @@ static int lock_later(struct tw_tracee *t, uint64_t flags, uint64_t now)
 	return -1;
 }
 
-/* Memory in the process for what the engine is told, and that in it. */
+/* Allocates memory in the process for what the engine must know, and fills it. */
 static int put_in(struct tw_tracee *t, struct tw_taken *k)
 {
 	const long locked = locked_kb(t->pid);
@@ -159,7 +162,7 @@ static int run_engine(struct tw_tracee *t, const struct tw_taken *k, uint64_t en
 	return -1;
 }
 
-/* All threads go on in the engine, the first last: what they are told is gone then. */
+/* All threads continue in the engine, the first one last: it removes what they are told. */
 static void let_go(struct tw_tracee *t, const struct tw_taken *k, uint64_t entry)
 {
 	for (size_t i = 1; i < t->n; i++) {

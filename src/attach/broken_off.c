@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-/* What the kernel leaves in rax of a call that it is about to restart; no program sees them. */
+/* Values that the kernel leaves in rax of a call about to be restarted; no program sees them. */
 enum { RESTART_SYS = -512, RESTART_NO_INTR = -513, RESTART_NO_HANDLER = -514, RESTART_BLOCK = -516 };
 
-/* Calls that fail with EINTR by being stopped alone, and that can be made again as they were. */
+/* Calls that fail with EINTR just by being stopped, and can be made again unchanged. */
 static int fails_by_stop(long number)
 {
 	static const short calls[] = {SYS_epoll_wait, SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_rt_sigtimedwait, SYS_semop,

@@ -63,7 +63,7 @@ static int run(struct leaving *v, size_t i, uint64_t function, uint64_t argument
 	return tw_tracee_resume(&v->t, i, &r) < 0 ? -1 : 0;
 }
 
-/* Out of the cache, or of a call, where nothing is on its engine stack that is needed. */
+/* Brings a thread out of the cache, or out of a call in which nothing on its engine stack is needed. */
 static int leave_here(struct leaving *v, size_t i, const struct tw_leave_state *s)
 {
 	const uint64_t thread = v->t.thread[i].found.gs_base;
@@ -110,7 +110,7 @@ static int has_parked(struct leaving *v, size_t i)
 	return tw_tracee_read(&v->t, v->t.thread[i].found.r8, &l->left, sizeof l->left);
 }
 
-/* Stops it, looks where it is, and has it go on to where it parks. */
+/* Stops it, looks where it is, and makes it continue to where it parks. */
 static int visit(struct leaving *v, size_t i)
 {
 	const int gone = tw_tracee_interrupt(&v->t, i);
@@ -282,7 +282,7 @@ static int detach(const struct tw_control *control, pid_t pid, struct tw_detache
 	return error;
 }
 
-/* A recorded process, and which of its slot's this is; 0: there is none just now. */
+/* A recorded process, and the serial number of its slot; 0: none at the moment. */
 static pid_t next_process(const struct tw_control *c, uint32_t *serial)
 {
 	for (uint32_t s = 0; s < tw_channel_slots_used(c); s++) {
@@ -294,7 +294,7 @@ static pid_t next_process(const struct tw_control *c, uint32_t *serial)
 	return 0;
 }
 
-/* Does one execute a program, or begin, which has a slot before it attaches to it? */
+/* Is a process executing a program, or starting? It reserves a slot before it attaches to it. */
 static int one_comes(const struct tw_control *c)
 {
 	for (uint32_t s = 0; s < tw_channel_slots_used(c); s++)

@@ -47,7 +47,7 @@ static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t size)
 	return n;
 }
 
-/* What stands behind a key of a status file; "" if it is not there. */
+/* The value of a key in a status file; "" if absent. */
 static const char *value(const char *status, const char *key)
 {
 	const char *at = strstr(status, key);
@@ -162,7 +162,7 @@ static int refuse_place_in_system(const struct asked *a)
 	return 0;
 }
 
-/* A filter that this process is under as well is one that whoever started both has set: the engine can work under it as under `record`. */
+/* A filter that also applies to this process was set by whoever started both: the engine can work under it, as under `record`. */
 static int refuse_seccomp(const struct asked *a)
 {
 	char own[sizeof a->status];

@@ -29,7 +29,7 @@ static void set_registers(struct user_regs_struct *r, const uint64_t regs[N_REGS
 		memcpy((char *)r + place[i], &regs[i], sizeof regs[i]);
 }
 
-/* What the register is to be that says how long a call waits; -1: it waits for ever, or that cannot be said. */
+/* The new value of the register that says how long a call waits; -1: it waits for ever, or this cannot be expressed. */
 static int shorten(struct tw_tracee *t, const struct tw_timed_call *call, const struct tw_left *left, uint64_t ms, uint64_t *value)
 {
 	struct timespec_64 {

@@ -33,14 +33,14 @@ struct rseq_configuration {
 	uint32_t bytes, signature, flags, pad;
 };
 
-/* An area's pointer to the sequence that is being executed, and what that says. */
+/* An rseq area's pointer to the running sequence, and that sequence's descriptor. */
 enum { RSEQ_CS = 8 };
 struct sequence {
 	uint32_t version, flags;
 	uint64_t start, bytes, abort;
 };
 
-/* A thread that stands within a restartable sequence begins that anew, as when the kernel takes its processor away. */
+/* A thread within a restartable sequence restarts it, as after a preemption. */
 static int leave_sequence(struct tw_tracee *t, uint64_t area, uint64_t *pc)
 {
 	uint64_t at = 0;
@@ -152,7 +152,7 @@ void tw_taken_free(struct tw_taken *k)
 
 /* ---- laying out ---- */
 
-/* Appends it. Returns where it stands in the process; 0: no memory. */
+/* Appends it. Returns its address in the process; 0: no memory. */
 static uint64_t put(struct tw_taken *k, const void *p, size_t n)
 {
 	const size_t at = (k->bytes + ALIGN - 1) / ALIGN * ALIGN, end = at + n;
@@ -184,7 +184,7 @@ static uint64_t put_maps(struct tw_taken *k)
 	return at;
 }
 
-/* As the kernel gives them to a program: the arguments, two variables, and the auxiliary vector. */
+/* The stack as the kernel gives it to a program: arguments, two variables, and the auxiliary vector. */
 static uint64_t put_stack(struct tw_taken *k, const uint64_t variables[2])
 {
 	size_t n = 0, words = 0;

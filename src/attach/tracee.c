@@ -38,7 +38,7 @@ static int request(int what, pid_t tid, uintptr_t address, const void *data)
 
 /* ---- what a thread waits in ---- */
 
-/* The scheduler's time at which a thread last ran, in ms; 0: the kernel does not say. */
+/* The scheduler time at which a thread last ran, in ms; 0: unknown. */
 static double last_run(const char *path)
 {
 	char line[256];
@@ -54,7 +54,7 @@ static double last_run(const char *path)
 
 enum { STAT = 1024 };
 
-/* Of a stat file in `stat` where the name of the program ends; NULL: there is no such file. */
+/* Reads a stat file into `stat`; returns the end of the program's name; NULL: no such file. */
 static const char *read_stat(const char *path, char stat[STAT])
 {
 	FILE *f = fopen(path, "re");
@@ -64,7 +64,7 @@ static const char *read_stat(const char *path, char stat[STAT])
 	return strrchr(stat, ')');
 }
 
-/* Field `n` of a stat file of the thread's, from the third on, as a number. */
+/* Field `n`, 3 or higher, of the thread's stat file, as a number. */
 static unsigned long stat_number(pid_t pid, pid_t tid, int n)
 {
 	char path[PATH], stat[STAT];
@@ -84,7 +84,10 @@ static void note_run(pid_t pid, struct tw_tracee_thread *th)
 	th->ran = last_run(path);
 }
 
-/* Each processor has a clock of its own there, which stands while others have it: so now is when this thread runs on that one. */
+/*
+ * Each processor has its own clock there, which stands while others have the processor: so "now" is when this thread
+ * runs on that one.
+ */
 uint64_t tw_tracee_waited(const struct tw_tracee_thread *th)
 {
 	cpu_set_t one, before;
@@ -107,7 +110,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* Not so of a first thread that was killed: it is not to be waited for before all others are. */
+/* Not for a first thread that was killed: it can be waited for only after all others. */
 static int lives(pid_t tid)
 {
 	char path[PATH], stat[STAT];
@@ -117,8 +120,8 @@ static int lives(pid_t tid)
 }
 
 /*
- * Waits until the thread has stopped, with how in *status. 1: it is gone; -1: it does not stop. Of one that is at work for this recorder (`at_work`) that is not said as long as it lives: it could not be
- * let go where it stands.
+ * Waits until the thread has stopped; *status says how. 1: it is gone; -1: it does not stop. A thread at work for
+ * this recorder (`at_work`) is waited for as long as it lives: it could not be released where it is.
  */
 static int await(pid_t tid, int *status, int at_work)
 {
@@ -141,7 +144,7 @@ static int is_trap(int status)
 	return status >> 16 == PTRACE_EVENT_STOP;
 }
 
-/* Until it stands where the kernel decides how its system call goes on: what signals it was about to be given it is given. */
+/* Waits until it is where the kernel decides how its system call continues; signals that it was about to get are delivered. */
 static int await_trap(pid_t tid)
 {
 	int status, r;
@@ -170,7 +173,7 @@ static int knows(const struct tw_tracee *t, pid_t tid)
 	return 0;
 }
 
-/* The kernel's own threads in a process, of io_uring, run none of its code. */
+/* Kernel threads in a process (io_uring) run none of its code. */
 static int is_worker(pid_t pid, pid_t tid)
 {
 	enum { FLAGS = 9, PF_IO_WORKER = 0x10 };
@@ -192,7 +195,10 @@ static int seize(struct tw_tracee *t, pid_t tid)
 	return 0;
 }
 
-/* Has it just made a fault, whose signal is still to be delivered? It belongs to where the thread stands, and must find it there. */
+/*
+ * Has it just faulted, with the signal still to be delivered? The signal belongs to the thread's present position,
+ * and must be delivered there.
+ */
 static int has_fault(pid_t tid)
 {
 	enum { MOST = 16 };
@@ -207,7 +213,7 @@ static int has_fault(pid_t tid)
 	return 0;
 }
 
-/* Stops it where no fault of its own is on its way. */
+/* Stops it where no fault of its own is pending. */
 static int interrupt(pid_t tid)
 {
 	int r;
@@ -256,7 +262,7 @@ static int stop_thread(struct tw_tracee *t, pid_t tid)
 	return r < 0 ? -1 : 0;
 }
 
-/* Calls `take` for each thread that is not known yet. *more: there were some. */
+/* Calls `take` for each thread that is not yet known. *more: there were some. */
 static int take_new(struct tw_tracee *t, int (*take)(struct tw_tracee *t, pid_t tid), int *more)
 {
 	char path[PATH];
@@ -320,7 +326,7 @@ int tw_tracee_find_call(struct tw_tracee *t)
 
 /* ---- going on ---- */
 
-/* With these registers, and this mask, where the kernel decides how its system call goes on. */
+/* Sets these registers and this mask, where the kernel decides how its system call continues. */
 static int prepare(struct tw_tracee_thread *th, const struct user_regs_struct *regs, uint64_t mask)
 {
 	if (!th->stopped)
@@ -355,7 +361,7 @@ void tw_tracee_resume_free(struct tw_tracee *t, size_t thread, const struct user
 	request(PTRACE_DETACH, th->tid, 0, NULL);
 }
 
-/* A signal has come before the call: it ends with EINTR, as natively. */
+/* A signal came before the call: it ends with EINTR, as natively. */
 static void break_off(struct tw_tracee_thread *th, int signal_number)
 {
 	struct user_regs_struct r;
@@ -385,7 +391,7 @@ void tw_tracee_go_through(struct tw_tracee *t, size_t thread, const struct user_
 		th->followed = !request(PTRACE_SYSCALL, th->tid, 0, NULL);
 }
 
-/* Has it come to the end of its call? Then it goes on. */
+/* Has its call ended? Then restores the register and lets it continue. */
 static int has_returned(struct tw_tracee_thread *th)
 {
 	struct user_regs_struct r;
@@ -463,7 +469,7 @@ static int gone(struct tw_tracee *t, struct tw_tracee_thread *th)
 	return fail(t, "thread %d of process %d has ended meanwhile", (int)th->tid, (int)t->pid);
 }
 
-/* On to the next stop before or behind a system call. A fault that has a handler is given it. */
+/* Continues to the next stop before or after a system call. Faults that have handlers are delivered. */
 static int step(struct tw_tracee *t, struct tw_tracee_thread *th)
 {
 	int status, pass = 0;

@@ -84,7 +84,7 @@ static int find_nodes(struct autofdo *a)
 	return 1;
 }
 
-/* Where instruction number i is, and how many copies of it there are. 0: that is not known. */
+/* The place of instruction i, and the number of copies of it. 0: unknown. */
 static int place_of(const struct autofdo *a, size_t i, struct place *out, uint32_t *copies)
 {
 	const struct tw_line_row *row = tw_line_table_find(&a->table, a->p->insns[i].vaddr);
@@ -103,7 +103,7 @@ static int place_of(const struct autofdo *a, size_t i, struct place *out, uint32
 
 /* ---- counts ---- */
 
-/* A line counts as often as the instruction of it that ran most. */
+/* A line's count is that of its most executed instruction. */
 static int list_lines(struct autofdo *a)
 {
 	size_t n = 0;
@@ -205,7 +205,7 @@ static void put_lines(const struct autofdo *a, uint32_t node, int depth)
 
 static void put_node(const struct autofdo *a, uint32_t node, int depth);
 
-/* A function's children come behind it, and before the next function that is not inlined. */
+/* A function's children follow it, before the next function that is not inlined. */
 static void put_inlined(const struct autofdo *a, uint32_t parent, int depth)
 {
 	for (uint32_t i = parent + 1; i < a->tree.n_nodes && a->tree.nodes[i].parent != TW_NO_NODE; i++)

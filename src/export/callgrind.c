@@ -28,7 +28,7 @@ struct profile {
 	uint8_t *source_written, *object_written; /* by number: the name is in the profile already */
 	size_t n_source_written, n_object_written;
 	uint32_t source;  /* of the cost line written last */
-	const char *file; /* that a place was in last, as names have it; NULL: none so far */
+	const char *file; /* of the previous place, as returned by names; NULL: none so far */
 	uint32_t file_source;
 	int error; /* TW_ERR_MEMORY, once there is none */
 };
@@ -76,7 +76,7 @@ static struct position position_of(struct profile *p, uint32_t image, uint64_t p
 
 /* ---- names ---- */
 
-/* An array with room for item number n: it grows, with zeros. Sets p->error if it cannot. */
+/* An array with room for item n; it grows, filled with zeros. Sets p->error on failure. */
 static void *grown(struct profile *p, void *items, size_t *room, uint32_t n, size_t bytes)
 {
 	void *bigger = n == TW_NO_TEXT ? NULL : tw_array_zeros(items, n, room, bytes);
@@ -97,7 +97,7 @@ static struct function *function_of(struct profile *p, uint32_t number)
 	return f;
 }
 
-/* "KEY=(number) text and suffix" where it comes first, later without the text. Numbers begin at 1. */
+/* "KEY=(number) text and suffix" the first time, later without the text. Numbers begin at 1. */
 static void put_name(FILE *f, const char *key, uint32_t number, const char *text, const char *suffix, uint8_t *written)
 {
 	fprintf(f, "%s=(%u)", key, number + 1);
@@ -124,7 +124,7 @@ static void put_object(struct profile *p, const char *key, uint32_t number)
 		put_name(p->f, key, number, p->owners.objects.items[number], "", &p->object_written[number]);
 }
 
-/* The keys of a caller (ob, fl, fn) or callee (cob, cfi, cfn). */
+/* The keys of a caller (ob, fl, fn) or a callee (cob, cfi, cfn). */
 static void put_function(struct profile *p, const char *const keys[3], struct tw_context context)
 {
 	struct function *f = function_of(p, context.function);
@@ -138,7 +138,7 @@ static void put_function(struct profile *p, const char *const keys[3], struct tw
 
 /* ---- lines ---- */
 
-/* Where the next text goes in a line, which has room for a position and costs, or two positions and a jump. */
+/* Size of a line's buffer: a position and costs, or two positions and a jump. */
 enum { LINE = 256 };
 
 static char *text_of_cost(char *at, const struct tw_cost *c)

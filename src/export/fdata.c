@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol by the name BOLT knows it by: local ones are numbered, in the order of their addresses, those of each name from 1 on. */
+/* A symbol with its BOLT name: local symbols of the same name are numbered from 1 in the order of their addresses. */
 struct symbol {
 	uint64_t vaddr;
 	const char *name;
@@ -43,7 +43,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (*x > *y) - (*x < *y);
 }
 
-/* Numbers the local symbols, which stand in the order of their addresses. */
+/* Numbers the local symbols, which are sorted by address. */
 static int number_locals(struct symbols *s)
 {
 	size_t n = 0;
@@ -99,7 +99,7 @@ static int find_symbols(struct symbols *s, Elf *elf)
 	return 0;
 }
 
-/* The symbol that stands for the function at `start`: the first function there, else the first symbol. */
+/* The symbol for the function at `start`: the first function there, otherwise the first symbol. */
 static const struct symbol *symbol_at(const struct symbols *s, uint64_t start)
 {
 	size_t i = tw_array_before(&start, s->items, s->n, sizeof *s->items, tw_by_number);
@@ -108,7 +108,7 @@ static const struct symbol *symbol_at(const struct symbols *s, uint64_t start)
 
 /* ---- lines ---- */
 
-/* A place as "1 FUNCTION OFFSET"; code in no function, and in other files, as "0 [unknown] 0". */
+/* A place as "1 FUNCTION OFFSET"; code in no function or in other files as "0 [unknown] 0". */
 static void put_place(const struct fdata *d, uint64_t vaddr)
 {
 	const struct tw_function *function = vaddr == TW_OUTSIDE ? NULL : tw_functions_find(d->functions, vaddr);
@@ -141,7 +141,7 @@ static int is_entry(const struct fdata *d, uint64_t vaddr)
 	return function && function->start == vaddr;
 }
 
-/* What stubs do is no function's own. Where control just went on, that tells something only where branches lead there too. */
+/* PLT stubs belong to no function. Falling through counts only if branches also lead there. */
 static int is_told(const struct fdata *d, const struct tw_file_edge *e)
 {
 	int branches = e->end == TW_END_CALL || e->end == TW_END_ICALL || e->end == TW_END_JUMP || e->end == TW_END_IJUMP;

@@ -7,7 +7,7 @@
 struct build {
 	const struct tw_profile *p;
 	struct tw_file_profile *out;
-	uint64_t *start; /* of each static block in the file, TW_OUTSIDE: it is in another */
+	uint64_t *start; /* of each static block in the file; TW_OUTSIDE: it is in another file */
 };
 
 static int order(uint64_t a, uint64_t b)
@@ -51,7 +51,7 @@ static uint64_t repetitions(const struct tw_profile_blocks *all, const struct tw
 	return 0;
 }
 
-/* The instructions of a block; a conditional branch inside it was never taken. */
+/* Adds the instructions of a block; a conditional branch within it was never taken. */
 static void add_insns(struct build *b, uint32_t block)
 {
 	const struct tw_profile_block *from = &b->p->fixed.blocks[block];
@@ -88,7 +88,7 @@ static int is_call(uint8_t end)
 	return end == TW_END_CALL || end == TW_END_ICALL;
 }
 
-/* Gives returns to the calls they return to. The instructions are sorted. */
+/* Turns returns into edges of the calls that they return to. The instructions are sorted. */
 static void pair_returns(struct tw_file_profile *p)
 {
 	for (size_t i = 0; i < p->n_edges; i++) {
@@ -100,7 +100,7 @@ static void pair_returns(struct tw_file_profile *p)
 	}
 }
 
-/* Whether an edge says nothing of where blocks begin: control just went on, or (a system call that does not fall through) a handler returned. */
+/* Whether an edge says nothing about starts of blocks: control fell through, or (a system call without fall-through) a handler returned. */
 static int goes_on(const struct tw_file_edge *e)
 {
 	return e->end == TW_END_FALL || e->end == TW_END_SYSCALL || (e->fall && is_call(e->end));
@@ -116,7 +116,10 @@ static struct tw_file_edge from_outside(struct tw_file_edge e)
 	return (struct tw_file_edge){.from = TW_OUTSIDE, .to = e.to, .count = e.count, .end = TW_END_ICALL};
 }
 
-/* Of the edges of one instruction, those that do not come from it: a signal handler began there. A direct branch leads to one place only. */
+/*
+ * Separates, among the edges of one instruction, those that do not come from it: a signal handler began there. A
+ * direct branch has only one target.
+ */
 static void part_handlers(struct tw_file_edge *edges, size_t n)
 {
 	const struct tw_file_edge *most = NULL;
@@ -130,7 +133,7 @@ static void part_handlers(struct tw_file_edge *edges, size_t n)
 	}
 }
 
-/* Lets signal handlers be entered from outside. The edges are sorted by where they come from. */
+/* Makes signal handlers entered from outside. The edges are sorted by source. */
 static void find_handlers(struct tw_file_profile *p)
 {
 	size_t end;
@@ -157,14 +160,14 @@ static struct tw_file_edge *find_edge(const struct tw_file_profile *p, uint64_t 
 	return NULL;
 }
 
-/* How often control fell from the instruction at `from` to that at `to`, by the edges. */
+/* How often control fell from the instruction at `from` to that at `to`, according to the edges. */
 static uint64_t fallen(const struct tw_file_profile *p, uint64_t from, uint64_t to)
 {
 	const struct tw_file_edge *e = find_edge(p, from, to);
 	return e ? e->count : 0;
 }
 
-/* How often the instruction at `from` ran without an edge that says where it led: a handler came behind it. */
+/* How often the instruction at `from` ran without an edge that says where it led: a handler interrupted after it. */
 static uint64_t interrupted(const struct tw_file_profile *p, uint64_t from)
 {
 	const struct tw_file_insn *insn = tw_file_profile_find(p, from);
@@ -174,7 +177,7 @@ static uint64_t interrupted(const struct tw_file_profile *p, uint64_t from)
 	return insn && insn->executions > told ? insn->executions - told : 0;
 }
 
-/* Adds to edge x what is lacking there, of what `e` has. */
+/* Moves count from `e` to edge x, up to what x lacks. */
 static void give(struct tw_file_edge *x, uint64_t lacking, struct tw_file_edge *e)
 {
 	const uint64_t given = lacking < e->count ? lacking : e->count;
@@ -193,8 +196,9 @@ static void give_to_branches(const struct tw_file_profile *p, uint8_t end, struc
 }
 
 /*
- * A handler returned to a place where branches lead too. It came between two instructions, and the first of them, which fell through, jumped or branched to there,
- * ran more often than edges tell: it gets that execution.
+ * A handler returned to a place that is also a branch target. It had interrupted between two instructions. The first
+ * of them, which fell through, jumped or branched to that place, ran more often than its edges say, and gets that
+ * execution.
  */
 static void close_gap(const struct tw_file_profile *p, struct tw_file_edge *e)
 {
@@ -230,7 +234,7 @@ static void join_edges(struct tw_file_profile *p)
 	p->n_edges = n;
 }
 
-/* A handler returned to what stands behind a call: it came behind the return to there. */
+/* A handler returned to a call's return address: it had interrupted after the return to there. */
 static void give_to_call(const struct tw_file_profile *p, struct tw_file_edge *e)
 {
 	const struct tw_file_insn *to = e->end == TW_END_SYSCALL && !e->fall ? tw_file_profile_find(p, e->to) : NULL;
@@ -248,8 +252,10 @@ static void find_interrupted_returns(struct tw_file_profile *p)
 	join_edges(p);
 }
 
-/* Marks edges that meet branches where they lead. Leaves out what only went on and does not: before and behind a string instruction that repeated, and
- * where handlers returned. */
+/*
+ * Marks edges that join branch targets. Drops fall-through edges that do not: around repeated string instructions,
+ * and where handlers returned.
+ */
 static void find_joins(struct tw_file_profile *p)
 {
 	size_t n = 0;

@@ -58,7 +58,7 @@ static int take_lines(struct lcov *l)
 	return lines ? 0 : TW_ERR_MEMORY;
 }
 
-/* How often a function was entered: what led to its first instruction but jumps of its own. */
+/* How often a function was entered: executions of its first instruction, without jumps from within. */
 static uint64_t count_entries(const struct lcov *l, const struct tw_line_function *f)
 {
 	const struct tw_file_insn *first = tw_file_profile_find(&l->file, f->entry);
@@ -151,7 +151,7 @@ static int take_row(struct lcov *l, const ZydisDecoder *decoder, const struct tw
 	return error;
 }
 
-/* The bytes of `vaddr` up to `end` in the file, NULL if they are not there. */
+/* The bytes of [vaddr, end) in the file, NULL if they are not there. */
 static const uint8_t *code_at(Elf *elf, uint64_t vaddr, uint64_t end)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
@@ -232,7 +232,7 @@ static int by_function(const void *a, const void *b)
 	return strcmp(x->at.name, y->at.name);
 }
 
-/* Sorts all by source file; what several files have of one line or function (headers) becomes one. */
+/* Sorts everything by source file, and merges what several files have of one line or function (headers). */
 static void sort(struct lcov *l)
 {
 	size_t n = 0;

@@ -7,7 +7,7 @@
 
 #define NONE UINT32_MAX
 
-/* On a line with more ways between its blocks than that (a program on one line), only blocks that follow themselves are taken for loops. */
+/* On a line with more paths between its blocks than this (a program on one line), only blocks that follow themselves count as loops. */
 enum { MAX_WAYS = 2000 };
 
 /* A basic block of the code that ran. */
@@ -121,7 +121,7 @@ static uint32_t block_of(const struct counts *c, uint64_t vaddr)
 	return n && vaddr <= c->blocks[n - 1].last ? (uint32_t)n - 1 : NONE;
 }
 
-/* Counts each block once for each of its lines, and notes on which it ends. 0: no memory. */
+/* Counts each block once for each of its lines, and notes the line on which it ends. 0: no memory. */
 static int walk_blocks(struct counts *c)
 {
 	size_t insn = 0;
@@ -145,7 +145,7 @@ static int walk_blocks(struct counts *c)
 
 /* ---- arcs ---- */
 
-/* The block that control came from by way of an edge. Functions are entered, and left for good, from elsewhere. */
+/* The block from which control came by an edge. Functions are entered and left from elsewhere. */
 static uint32_t source_of(const struct counts *c, const struct tw_file_edge *e)
 {
 	int call = e->end == TW_END_CALL || e->end == TW_END_ICALL;
@@ -157,7 +157,7 @@ static uint32_t target_line(const struct counts *c, const struct arc *a)
 	return c->blocks[a->to].line;
 }
 
-/* By the line the target ends on. That is looked up in `sorting`, since qsort takes no context. */
+/* Compares by the line on which the target ends. `sorting` holds the context, since qsort takes none. */
 static _Thread_local const struct counts *sorting;
 
 static int by_target_line(const void *a, const void *b)
@@ -193,7 +193,7 @@ struct line_arcs {
 	size_t n;
 };
 
-/* Follows arcs that have something left from `block` until it comes to `goal`. Returns the least that is left on the way, and takes it off. */
+/* Follows arcs with a remaining count from `block` to `goal`. Returns the lowest remaining count on the path, and subtracts it. */
 static uint64_t take_path(struct counts *c, const struct line_arcs *l, uint32_t block, uint32_t goal, uint64_t least)
 {
 	c->visited[block] = 1;

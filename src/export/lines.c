@@ -15,13 +15,13 @@ struct shared {
 	const struct tw_recording *recording;
 	const struct tw_lines_options *options;
 	struct tw_lackey *lackey;
-	uint64_t *base; /* for each thread of the recording, items of the chosen threads before it */
-	uint64_t *from; /* and the first item of it that is wanted, or one before its first */
+	uint64_t *base; /* for each thread of the recording: items of the chosen threads before it */
+	uint64_t *from; /* and its first wanted item, or one before its first */
 	uint64_t end;   /* item after the last one wanted */
 	int write_error;
 };
 
-/* The state of the analyzer: lines that wait to be written, or go out at once if there is one state only. */
+/* The analyzer's state: lines that wait to be written; with a single state they are written at once. */
 struct state {
 	struct shared *shared;
 	uint64_t from; /* of the batch's thread */
@@ -89,7 +89,7 @@ static char *put_access(char *p, char type, const struct tw_ref *ref)
 
 /* ---- batches ---- */
 
-/* Where in an array that starts with item `first` the items wanted begin and end. */
+/* Where the wanted items begin and end in an array that starts with item `first`. */
 struct span {
 	size_t begin, end;
 };
@@ -188,7 +188,7 @@ static char *put_lackey_ref(char *p, const struct tw_lackey_insn *insn, const st
 enum manner {
 	FRESH,      /* its I line has just been printed */
 	CONTINUED,  /* it has made iterations in an earlier batch */
-	INTERRUPTED /* it does not come to its end, and has no I line yet */
+	INTERRUPTED /* it did not complete, and has no I line yet */
 };
 
 /* The references of one instruction from *ref on. */
@@ -214,7 +214,7 @@ static char *put_accesses(char *p, const struct tw_lackey_insn *insn, const stru
 	return p;
 }
 
-/* All references of the instruction of *ref, printed only if its place is wanted. */
+/* All references of *ref's instruction, printed only if its position is wanted. */
 static char *put_insn_refs(const struct state *s, char *p, const struct tw_lackey_insn *insns, const struct tw_ref **ref,
                            const struct tw_ref *end, enum manner manner, uint64_t position)
 {
@@ -226,8 +226,10 @@ static char *put_insn_refs(const struct state *s, char *p, const struct tw_lacke
 	return p;
 }
 
-/* Instructions with their references: before the first one those that the instruction before it still makes, after the last one those of an
- * instruction that was interrupted. */
+/*
+ * Instructions with their references: first those that the instruction before the piece still makes, last those of an
+ * interrupted instruction.
+ */
 static char *put_piece(const struct state *s, char *p, const struct tw_lackey_insn *insns, const struct tw_piece *piece,
                        const struct tw_ref *ref, const struct tw_ref *end)
 {
@@ -358,7 +360,7 @@ static int select_chunk(void *context, size_t thread, size_t chunk)
 	return first + n >= s->from[thread] && first < s->end;
 }
 
-/* Works out how many items of the chosen threads come before each, and where what is wanted begins. */
+/* Computes the number of items of chosen threads before each thread, and where the wanted items begin. */
 static int find_bases(struct shared *s)
 {
 	size_t n = tw_recording_n_threads(s->recording);

@@ -20,7 +20,7 @@ static int is_replaceable(const char *name)
 	return lstat(name, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
 }
 
-/* A file in the folder of `name` that has no name, so that nothing is left of it whatever becomes of this process. Less than 0: there is no such thing here. */
+/* A nameless file in the directory of `name`: nothing is left of it whatever happens to this process. Less than 0: not supported here. */
 static int open_unnamed(const char *name)
 {
 	char folder[PATH_MAX];
@@ -29,7 +29,7 @@ static int open_unnamed(const char *name)
 	return open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
-/* Gives one without a name its name aside. 0, or less with errno. */
+/* Gives a nameless file its temporary name. 0, or less with errno. */
 static int name_it(struct tw_outfile *o)
 {
 	char link[64];

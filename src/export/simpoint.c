@@ -1,6 +1,7 @@
 /*
- * Any number of workers count chunks, each into a state with ids of its own. What an interval has of a state is a record in a temporary file; records of one interval follow each
- * other when states have been merged, and are summed when lines are written. Which interval a block is of follows from how many instructions its thread had executed before.
+ * Any number of workers count chunks, each into a state with its own ids. What a state has of an interval is a record
+ * in a temporary file. When states are merged, records of one interval become adjacent; they are summed when lines
+ * are written. The interval of a block follows from the number of instructions that its thread had executed before.
  */
 #include "export/simpoint.h"
 #include "export/outfile.h"
@@ -182,7 +183,7 @@ static int come_to(struct state *s, uint64_t insn)
 	return error;
 }
 
-/* A stretch that is seen for the first time: its blocks get their ids in their order. */
+/* A new stretch: its blocks get their ids in order. */
 static int meet(struct state *s, struct stretch *of, const struct tw_stretch *t)
 {
 	of->stretch = t;
@@ -219,7 +220,7 @@ static int count_stretch(struct state *s, struct stretch *of, uint32_t number)
 	return 0;
 }
 
-/* Takes a stretch that begins behind *insn instructions, which become those behind it. */
+/* Counts a stretch that begins after *insn instructions, and moves *insn behind it. */
 static int take_stretch(struct state *s, const struct tw_stretch *t, uint64_t *insn)
 {
 	int error = come_to(s, *insn);
@@ -255,7 +256,7 @@ static void put_line(FILE *f, struct counts *c)
 	c->n = 0;
 }
 
-/* The file of a thread: the first one has what was asked for, the others have theirs beside it. Its name is freed when it is closed. */
+/* The file of a thread: the first thread's has the requested name, the others' are beside it. Its name is freed when it is closed. */
 static int open_file(const struct state *s, uint32_t thread, struct tw_outfile *to)
 {
 	const struct tw_simpoint *o = s->shared;
@@ -352,7 +353,7 @@ static void free_state(struct state *s)
 	free(s);
 }
 
-/* Adds the records of a later state, with this one's ids: *ids are those of the later one's blocks. */
+/* Adds the records of a later state with this state's ids: *ids maps the later one's blocks. */
 static int take_records(struct state *s, struct state *from, const uint32_t *ids)
 {
 	struct record record;

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* Texts stand in the tables themselves: pointers would be relocated whenever the tool is started. */
+/* Texts are in the tables themselves: pointers would be relocated at each start of the tool. */
 enum { LONGEST_NAME = 31, MOST_ARGUMENTS = 6 };
 
 static const char names[][LONGEST_NAME + 1] = {
@@ -16,7 +16,8 @@ static const char names32[][LONGEST_NAME + 1] = {
 };
 
 /*
- * One letter for each argument: i a number, u an unsigned one, x in hexadecimal (addresses, flags), o in octal, d a file descriptor, D one of a directory, p a name of a file. - is none.
+ * One letter for each argument: i a number, u an unsigned one, x hexadecimal (addresses, flags), o octal, d a file
+ * descriptor, D a directory's descriptor, p a file name. - is none.
  */
 static const char arguments[][MOST_ARGUMENTS + 1] = {
     [__NR_read] = "dxu",
@@ -201,7 +202,7 @@ const char *tw_syscall_name(uint64_t number)
 	return number & TW_SYSCALL_INT80 ? ITEM(names32, number & ~(uint64_t)TW_SYSCALL_INT80) : ITEM(names, number);
 }
 
-/* A name of a file, in quotes; *at goes on behind it. */
+/* A quoted file name; moves *at behind it. */
 static void print_path(struct tw_text *t, const char **at, const char *end, uint64_t address)
 {
 	const char *nul = *at < end ? memchr(*at, 0, (size_t)(end - *at)) : NULL;
@@ -254,7 +255,7 @@ static void print_result(struct tw_text *t, uint64_t number, int64_t result)
 		               (long long)result);
 }
 
-/* What it has read or filled of the buffers in a list. */
+/* Contents that the call read or filled, of the buffers in a list. */
 static void print_pieces(struct tw_text *t, const struct tw_syscall *call, uint32_t bytes)
 {
 	const struct tw_syscall_piece *p = (const void *)(call + 1);

@@ -48,7 +48,7 @@ static void sift_down(struct times *w, size_t i)
 
 /* ---- reading ---- */
 
-/* The next event of the chunk that has a time; 0: there is none. Negative: damage. */
+/* The next event of the chunk that has a time; 0: none. Negative: damage. */
 static int next_in_chunk(struct cursor *c)
 {
 	for (const struct tw_event_header *h; (h = tw_event_next(c->events, c->n, &c->at));) {
@@ -75,7 +75,7 @@ static int read_chunk(struct times *w, struct cursor *c)
 	return TW_OK;
 }
 
-/* Goes on to the thread's next event. 1: there is one, 0: none any more; negative, or the caller's: an error. */
+/* Moves to the thread's next event. 1: there is one, 0: no more; negative, or the caller's: an error. */
 static int next_event(struct times *w, struct cursor *c)
 {
 	size_t n_chunks = tw_recording_thread(w->recording, c->thread)->n_chunks;
@@ -111,7 +111,7 @@ static void print_stamp(struct tw_text *t, const struct tw_stamp *e)
 	tw_text_printf(t, " %s-%s", kind ? kind : "?", e->after ? "after" : "before");
 }
 
-/* The name of the function with this number; the length of what is given is `n`. */
+/* The name of the function with this number, `n` characters long. */
 static const char *called_name(const struct tw_recording *r, uint32_t function, int *n)
 {
 #define NAME_OF(name, kind) name,
@@ -156,7 +156,7 @@ static void print_syscall(const struct times *w, const struct tw_syscall *e)
 	tw_text_printf(w->text, " syscall %lld %lld %s", (long long)e->number, (long long)(e->began - w->start), name ? name : "-");
 }
 
-/* A time in seconds, or in cycles where it is not known how many they are. */
+/* A time in seconds, or in cycles if their rate is unknown. */
 static void print_time(const struct times *w, int64_t cycles)
 {
 	uint64_t hz = tw_recording_info(w->recording)->tsc_hz;

@@ -131,7 +131,10 @@ static int most_first(const void *a, const void *b)
 
 /* ---- order ---- */
 
-/* Parents before children, siblings by cost and name: whichever worker's part of the tree was there first, the page is the same. The tree's index is of no use afterwards. */
+/*
+ * Parents before children, siblings by cost and name: so the page does not depend on which worker's part came first.
+ * The tree's index is invalid afterwards.
+ */
 static int order_items(struct tw_context_tree *t)
 {
 	uint32_t *first, *next, *was = calloc(t->n + 1, sizeof *was); /* its number before */
@@ -199,7 +202,7 @@ static uint64_t least_of(const struct tw_calltree *t, size_t most)
 	return least;
 }
 
-/* An item of the tree as it is drawn: one of the whole tree, or all small children of one. */
+/* A drawn item of the tree: one of the whole tree, or all small children of one combined. */
 struct drawn {
 	uint32_t parent, function;
 	struct tw_context_cost own;
@@ -209,14 +212,14 @@ struct drawn {
 struct drawing {
 	struct drawn *items;
 	uint32_t *of;     /* for each item of the tree: its place; LEFT_OUT */
-	uint32_t *others; /* for each drawn item: its children that are too small, together; 0: none */
+	uint32_t *others; /* for each drawn item: the item that combines its small children; 0: none */
 	size_t n;
-	uint32_t *number; /* for each function: that of its name, and 1; 0: it has none */
+	uint32_t *number; /* for each function: the number of its name, plus 1; 0: none */
 	uint32_t *named;  /* for each number: the function */
 	size_t n_names, bytes;
 };
 
-/* The bytes that a function's name would add; 0: it is there. */
+/* The bytes that a function's name would add; 0: it is present. */
 static size_t more_bytes(const struct tw_calltree *t, const struct drawing *d, uint32_t function)
 {
 	if (function == NONE || d->number[function])
@@ -224,7 +227,7 @@ static size_t more_bytes(const struct tw_calltree *t, const struct drawing *d, u
 	return strlen(t->functions[function].name) + strlen(t->functions[function].module);
 }
 
-/* The number of a function's name, which is made if there is none. */
+/* The number of a function's name, which is added if necessary. */
 static uint32_t name_of(const struct tw_calltree *t, struct drawing *d, uint32_t function)
 {
 	if (!d->number[function]) {
@@ -245,7 +248,7 @@ static struct drawn *others_of(struct drawing *d, uint32_t parent)
 	return &d->items[d->others[parent]];
 }
 
-/* Items that are too small have been made LEFT_OUT; returns how many those are. A small item has none but small ones below it. */
+/* Draws the tree. Items that are too small become LEFT_OUT; returns how many. All items below a small one are small. */
 static size_t draw(const struct tw_calltree *t, struct drawing *d, uint64_t least)
 {
 	size_t left_out = 0;
@@ -280,7 +283,7 @@ static void forget(const struct tw_calltree *t, struct drawing *d)
 	d->n_names = d->bytes = 0;
 }
 
-/* As many items as there are to be, and as there is room for the names of. Returns how many are left out. */
+/* Draws as many items as requested, and as fit with their names. Returns how many are left out. */
 static size_t draw_most(const struct tw_calltree *t, struct drawing *d, size_t most)
 {
 	enum { FEWEST = 64 };

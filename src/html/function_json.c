@@ -23,7 +23,7 @@ static const struct tw_profile_insn *insn_at(const struct function_json *j, size
 	return &j->l->profile.insns[j->l->order[j->f->first + i].insn];
 }
 
-/* The number of a source file, of which a line is shown; -1: there is none. */
+/* The number of a source file of which a line is shown; -1: none. */
 static int64_t file_number(struct function_json *j, const char *file, uint32_t line)
 {
 	uint32_t n = file && line ? tw_texts_number(&j->files, file) : TW_NO_TEXT;
@@ -59,7 +59,7 @@ static void put_insn(struct function_json *j, const struct tw_profile_insn *p)
 	tw_compact_close(j->c, ']');
 }
 
-/* A block, and which instructions of the listing are its: it may have begun before the function. */
+/* A block with its instructions in the listing: it may have begun before the function. */
 struct listed {
 	uint32_t block;
 	size_t first, n_insns;

@@ -36,7 +36,7 @@ static int is_free(const struct tw_heat_cell *c)
 	return !c->reads && !c->writes;
 }
 
-/* The cell of a page, or the free place where it belongs. */
+/* The cell of a page, or the free place for it. */
 static struct tw_heat_cell *find(const struct tw_heat *h, uint64_t page, uint32_t thread, uint32_t stretch)
 {
 	uint64_t key = (page ^ (uint64_t)thread << 44 ^ (uint64_t)stretch << 24) * 0x9e3779b97f4a7c15u;
@@ -47,7 +47,7 @@ static struct tw_heat_cell *find(const struct tw_heat *h, uint64_t page, uint32_
 	}
 }
 
-/* Puts all cells into a table of `room` places, with pages `coarser` times twice as large. */
+/* Moves all cells to a table of `room` places; the page size is doubled `coarser` times. */
 static int rebuild(struct tw_heat *h, size_t room, unsigned coarser)
 {
 	struct tw_heat old = *h;
@@ -73,7 +73,7 @@ static int rebuild(struct tw_heat *h, size_t room, unsigned coarser)
 	return 1;
 }
 
-/* Before a cell is added: at most half of the places are taken. */
+/* Before adding a cell: at most half of the places may be used. */
 static int make_room(struct tw_heat *h)
 {
 	while (h->n >= TW_HEAT_CELLS && h->shift < 47)

@@ -31,7 +31,7 @@ static int go_on(void *context, size_t thread, size_t chunk, int error)
 	return 0;
 }
 
-/* The same replay, which tells nothing of damage: the first one has told. */
+/* The same replay without reports of damage, which the first one has reported. */
 static struct tw_replay_options quietly(const struct tw_replay_options *replay)
 {
 	struct tw_replay_options quiet = *replay;
@@ -39,7 +39,7 @@ static struct tw_replay_options quietly(const struct tw_replay_options *replay)
 	return quiet;
 }
 
-/* The story is told with what the caches miss, if the recording has references: caches are followed in the order of time, by one processor. */
+/* The story also counts cache misses if the recording has references: caches are simulated in the order of time, on one processor. */
 struct story_run {
 	struct tw_page *page;
 	struct tw_replay_options replay;
@@ -58,7 +58,7 @@ static void *run_story(void *arg)
 	return NULL;
 }
 
-/* In place of the profile's replay, one that the tree sees, too. */
+/* Replaces the profile's replay by one that the tree shares. */
 static int run_tree(void *page, const struct tw_recording *r, const struct tw_replay_options *replay, const struct tw_analyzer *profile,
                     void *arg)
 {
@@ -68,7 +68,7 @@ static int run_tree(void *page, const struct tw_recording *r, const struct tw_re
 	return tw_cct_run(p->context, replay, NULL, tw_replay_beside, &beside, &p->calls.tree);
 }
 
-/* The tree, with the profile, is followed thread by thread: it and the story have a processor each. */
+/* The tree with the profile is built thread by thread; it and the story have one processor each. */
 static int run_all(struct tw_page *p, const struct tw_replay_options *replay)
 {
 	struct story_run story = {.page = p, .replay = quietly(replay)};

@@ -143,7 +143,7 @@ static void put_events(const struct tw_page *p, struct tw_compact *c)
 
 /* ---- code ---- */
 
-/* The same function in the tree, which knows functions by their names. */
+/* The same function in the tree, which identifies functions by name. */
 static const struct tw_calltree_function *call_of(const struct tw_page *p, const struct tw_listing_function *f)
 {
 	uint32_t i = f->namesake ? UINT32_MAX : tw_calltree_find(&p->calls, f->name, f->module);
@@ -187,7 +187,7 @@ static void put_function(const struct tw_page *p, struct tw_compact *c, const st
 	tw_compact_close(c, ']');
 }
 
-/* The code of the first functions, as long as there is room for it. */
+/* The code of the first functions, as far as there is room. */
 static void put_codes(struct tw_page *p, struct tw_compact *c, size_t most)
 {
 	struct tw_listing *l = &p->listing;
@@ -277,7 +277,7 @@ static void put_problems(struct tw_page *p, struct tw_compact *c)
 	tw_compact_close(c, ']');
 }
 
-/* Code of one file that has no source lines: instructions executed, and those in functions without a name. */
+/* Code of one file without source lines: instructions executed, and those in functions without a name. */
 struct no_lines {
 	uint64_t insns, unnamed;
 };
@@ -289,7 +289,7 @@ static int is_unnamed(const struct tw_listing_function *f)
 	return !strncmp(f->name, f->module, n) && !strncmp(f->name + n, "+0x", 3);
 }
 
-/* Files of which some code that ran has no lines: "no_lines": [[PATH, INSTRUCTIONS, of them in functions without a name]...]. */
+/* Files with executed code without lines: "no_lines": [[PATH, INSTRUCTIONS, of them in functions without a name]...]. */
 static void put_no_lines(const struct tw_page *p, struct tw_compact *c)
 {
 	const struct tw_listing *l = &p->listing;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A text of the page, up to a mark, which is passed over. */
+/* Writes a text of the page up to a mark; returns what follows the mark. */
 static const char *put_until(FILE *f, const char *text, const char *mark)
 {
 	const char *at = strstr(text, mark);

@@ -13,7 +13,7 @@ struct region {
 	char name[200];
 };
 
-/* What mmap() gave that is no module's: blocks of an allocator, files that were mapped to be read. */
+/* Memory from mmap() outside of modules: an allocator's blocks, files mapped for reading. */
 static const char mapped[] = "mapped (mmap)";
 
 struct regions {
@@ -121,7 +121,7 @@ static void choose(struct regions *r)
 
 /* ---- cells ---- */
 
-/* Where one half of a stretch took much longer than the other the thread waited in it: the other is when it ran. */
+/* If one half of a stretch took much longer than the other, the thread waited in it: it ran during the other half. */
 static void leave_out_wait(uint64_t *begin, uint64_t middle, uint64_t *end)
 {
 	enum { MUCH = 8 };
@@ -131,7 +131,7 @@ static void leave_out_wait(uint64_t *begin, uint64_t middle, uint64_t *end)
 		*begin = middle;
 }
 
-/* The columns that a stretch of a thread covers: from *first up to and with *last. */
+/* The columns covered by a stretch of a thread: from *first to *last, inclusive. */
 static void columns_of(const struct regions *r, const struct tw_heat_cell *c, uint32_t *first, uint32_t *last)
 {
 	const struct tw_recording *rec = r->story->recording;

@@ -57,7 +57,7 @@ static uint32_t stretch_of(const struct tw_story *s, uint32_t thread, uint64_t i
 	return (uint32_t)(i < n ? i : n - 1);
 }
 
-/* Marks that lie closer together than a tenth of a stretch tell nothing new. */
+/* Marks closer together than a tenth of a stretch add nothing. */
 static int mark(struct tw_story *s, uint32_t thread, uint64_t insn, uint64_t tsc)
 {
 	const struct tw_story_mark *last = s->n_marks ? &s->marks[s->n_marks - 1] : NULL;

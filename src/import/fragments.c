@@ -92,7 +92,7 @@ static uint32_t find(const struct tw_fragments *f, uint32_t parent, const struct
 	return 0;
 }
 
-/* Room for one more node, with the table at most half full, and for its references. */
+/* Makes room for one more node, with the table at most half full, and for its references. */
 static int make_room(struct tw_fragments *f, uint16_t n_refs)
 {
 	if (f->n_refs + n_refs > f->room_refs) {

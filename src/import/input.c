@@ -147,7 +147,7 @@ static int open_file(struct tw_input *in, const char *path)
 	in->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (in->fd < 0)
 		return tw_fail(TW_ERR_SYSTEM, "%s", strerror(errno));
-	fcntl(in->fd, F_SETPIPE_SZ, PIPE_BYTES); /* so that who writes waits less; fails where it is no pipe */
+	fcntl(in->fd, F_SETPIPE_SZ, PIPE_BYTES); /* so that the writer waits less; fails if it is not a pipe */
 	int error = 0;
 	while (!error && !in->ended && in->n < MAGIC)
 		error = fill(in);

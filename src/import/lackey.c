@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A chunk is written when this many tags or values are in it. `*_ROOM` leaves place for one fragment more. */
+/* A chunk is written when it has this many tags or values. `*_ROOM` has room for one more fragment. */
 enum { BATCH = 4096, CHUNK_C = 1 << 18, CHUNK_M = 1 << 17, LEVEL = 3 };
 enum { C_ROOM = CHUNK_C + 16, M_ROOM = CHUNK_M + 2 * TW_FRAGMENT_REFS, E_ROOM = 512, CODE_ROOM = 1 << 20 };
 enum { DESCRIPTOR_ROOM = 1 << 17 };
@@ -23,7 +23,7 @@ struct import {
 	struct tw_fragments *fragments;
 	uint32_t position;            /* of the fragment under way */
 	uint32_t upper;               /* upper half of the fragment numbers */
-	int has_insn;                 /* `insn` is the last instruction, still without a place in the fragment */
+	int has_insn;                 /* `insn` is the last instruction, which is not in the fragment yet */
 	struct tw_fragment_insn insn; /* its references' addresses are at the end of chunk.m already */
 	uint64_t n_fragments;
 	struct tw_chunk chunk;
@@ -36,7 +36,7 @@ struct import {
 
 /* ---- chunks ---- */
 
-/* Every chunk begins with a keyframe; what is in its registers does not matter. */
+/* Every chunk begins with a keyframe; its register values do not matter. */
 static void start_chunk(struct import *im)
 {
 	const struct tw_event_header h = {TW_TAG_EVENT, TW_EVENT_KEYFRAME, sizeof(struct tw_keyframe)};

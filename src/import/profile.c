@@ -6,7 +6,7 @@
 
 enum { BATCH = 4096 };
 
-/* The node of an instruction: often the one that came next before, else one looked up. */
+/* The node of an instruction: often the same successor as before, otherwise found by a search. */
 static inline uint32_t node_of(struct tw_flow *f, const struct tw_trace_item *item)
 {
 	uint32_t guess = f->nodes[f->last].fall;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest line the quick way takes, with what it may look at behind it. */
+/* The longest line that the fast path takes, including what it may read beyond the line. */
 enum { BUFFER = 1 << 18, QUICK = 64, MOST_BYTES = 1 << 20 };
 
 struct tw_trace {
@@ -21,7 +21,7 @@ struct tw_trace {
 
 /* ---- the quick way: lines as Lackey writes them ---- */
 
-/* Values of 8 hexadecimal digits, the first in the lowest byte of x; what is no lower-case digit sets *wrong. */
+/* Values of 8 hexadecimal digits, the first in the lowest byte of x; anything but lower-case digits sets *wrong. */
 static inline uint64_t hex8(uint64_t x, uint64_t *wrong)
 {
 	const uint64_t ones = 0x0101010101010101u;
@@ -34,7 +34,7 @@ static inline uint64_t hex8(uint64_t x, uint64_t *wrong)
 	return (v << 16 | v >> 32) & 0xffffffffu;
 }
 
-/* The first n < 8 of the digits at p, behind as many zeros as are missing. */
+/* The first n < 8 of the digits at p, after as many zeros as are missing. */
 static inline uint64_t first_digits(const char *p, unsigned n)
 {
 	uint64_t x;
@@ -57,7 +57,7 @@ static inline uint64_t hex(const char *p, unsigned n, uint64_t *wrong)
 	return n == 8 ? v : hex8(low, wrong) << 32 | v;
 }
 
-/* A decimal number of one to three digits and a newline; returns what stands behind, or NULL. */
+/* A decimal number of one to three digits and a newline; returns what follows, or NULL. */
 static inline char *quick_bytes(char *p, uint32_t *bytes)
 {
 	uint32_t n = (uint32_t)(unsigned char)*p++ - '0';
@@ -86,7 +86,7 @@ static int in_range(const struct tw_trace_item *item)
 	return item->bytes && item->bytes <= most && item->address <= UINT64_MAX - (item->bytes - 1);
 }
 
-/* Takes a line as Lackey writes it; returns what stands behind it, or NULL if it is anything else or not whole. Looks at up to QUICK bytes. */
+/* Takes a line in Lackey's form; returns what follows, or NULL if it is anything else or incomplete. Reads up to QUICK bytes. */
 static inline char *quick_line(char *p, struct tw_trace_item *item)
 {
 	uint64_t wrong = 0;
@@ -145,7 +145,7 @@ static const char *take_decimal(const char *p, uint32_t *out)
 	return p > start ? p : NULL;
 }
 
-/* A line of an address stream, blanks as one likes; `line` ends with NUL. */
+/* A line of an address stream, with any blanks; `line` ends with NUL. */
 static int patient_line(const char *line, struct tw_trace_item *item)
 {
 	const char *p = skip_blanks(line);
@@ -246,7 +246,7 @@ static int fill(struct tw_trace *t)
 	return 0;
 }
 
-/* Drops what is left, which is part of a line that does not fit the buffer. */
+/* Drops the rest of the buffer, which is part of a line that is too long. */
 static void drop_long(struct tw_trace *t)
 {
 	t->at = t->end;
@@ -257,7 +257,7 @@ static void drop_long(struct tw_trace *t)
 	t->beyond = 1;
 }
 
-/* One line that quick_line did not take, or more of the text. Returns whether *item was set, or an error. */
+/* Takes one line that quick_line did not take, or reads more text. Returns whether *item was set, or an error. */
 static int next_patiently(struct tw_trace *t, struct tw_trace_item *item)
 {
 	char *newline = memchr(t->at, '\n', (size_t)(t->end - t->at));
@@ -275,7 +275,7 @@ static int next_patiently(struct tw_trace *t, struct tw_trace_item *item)
 	return t->ended ? 0 : fill(t);
 }
 
-/* Takes lines the quick way as long as it goes; returns the number of items. */
+/* Takes lines by the fast path while possible; returns the number of items. */
 static size_t take_quickly(struct tw_trace *t, struct tw_trace_item *items, size_t most)
 {
 	struct tw_trace_item *item = items, *last = items + most;

@@ -1,4 +1,4 @@
-/* The two readers of trace lines against a third: random lines, whole and spoilt, with buffers that end anywhere. */
+/* Compares the two readers of trace lines with a third: random lines, complete and damaged, with buffers that end anywhere. */
 #include "import/trace.h"
 #include "unit.h"
 #include "unit_directory.h"

@@ -1,5 +1,6 @@
 /*
- * call: a function call per block and per reference, the simple slow way (engine/record/clean_call.h), and nothing else.
+ * call: a function call for each block and each reference, the simple slow method (engine/record/clean_call.h), and
+ * nothing else.
  */
 #include "engine/record/instrumentor.h"
 

@@ -1,8 +1,8 @@
 /*
- * dep-c, bb_pc and cf_bit: control flow only. dep-c stores the 2-byte tag of each fragment, bb_pc 4 bytes for each block: the common way to trace
- * blocks, to compare with. (They are a number instead of the block's address: as long, and found by the collector without a search.)
- * cf_bit stores a bit for each conditional branch, and for each indirect one the tag of where it leads (engine/record/bits.h): what follows from the code, nobody
- * needs to write.
+ * dep-c, bb_pc and cf_bit: control flow only. dep-c stores the 2-byte tag of each fragment. bb_pc stores 4 bytes for
+ * each block: the common way to trace blocks, for comparison. (They are a number instead of the block's address:
+ * equally long, and found by the collector without a search.) cf_bit stores one bit for each conditional branch, and
+ * for each indirect branch the tag of its target (engine/record/bits.h); everything else follows from the code.
  */
 #include "engine/record/instrumentor.h"
 

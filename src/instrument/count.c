@@ -1,6 +1,7 @@
 /*
- * count: the bare engine, with the instructions counted, for windows that open at a count (engine/record/window.h). Nothing is recorded and no register is taken.
- * The test of the count, before each block, is that of engine/code/version.h.
+ * count: the bare engine with an instruction count, for windows that open at a count (engine/record/window.h).
+ * Nothing is recorded and no register is taken. The test of the count, before each block, is that of
+ * engine/code/version.h.
  */
 #include "engine/code/stub.h"
 #include "engine/code/version.h"

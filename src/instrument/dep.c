@@ -1,15 +1,18 @@
 /*
  * dep: detailed execution profiles as tags and register values (Zhao et al., PACT 2006), with computable updates.
  *
- * A fragment stores its tag when it is entered, and before an instruction the address registers that replay does not know by then. What replay
- * knows is followed through the fragment: a recorded register is known until it is overwritten by something replay cannot compute.
+ * A fragment stores its tag at its entry, and before an instruction those address registers that replay does not know
+ * then. The planner follows through the fragment what replay knows: a recorded register is known until it is
+ * overwritten by something that replay cannot compute.
  *
- * In superblocks, where an address register was worked out from others within the fragment, those are recorded instead, each where it is used, if
- * that is no more values: one that comes from memory or from before, and any number that a loop does not change, which are then known the next
- * time round. What is worked out from them is known from there on as well.
+ * In superblocks, if an address register was computed from others within the fragment, those are recorded instead,
+ * each where it is used, provided that they are not more values. At most one may come from memory or from before the
+ * fragment; any number may be loop-invariant, and are then known in the next iteration. What is computed from them is
+ * known from there on, too.
  *
- * rsp is known everywhere: where it is set in a way that cannot be computed, its new value is recorded at once. A context is the set of
- * registers known at entry. Fragments of one block are entered knowing rsp alone; superblocks come in versions that are entered knowing more.
+ * rsp is known everywhere: if it is set in a way that cannot be computed, its new value is recorded at once. A
+ * context is the set of registers known at entry. Fragments of one block are entered knowing only rsp; superblocks
+ * have versions that are entered knowing more.
  */
 #include "instrument/planner.h"
 #include "instrument/sources.h"
@@ -110,7 +113,7 @@ static void begin_sources(struct sources *s, const struct block *b)
 		s->varies |= b->insn[k].defs;
 }
 
-/* Plans the block again and again, until no more sources are found: those of one register may be another's. */
+/* Plans the block repeatedly until no more sources are found: the sources of one register may be another's. */
 static void dep_plan(const struct block *b, u32 context, struct plan *p)
 {
 	static struct sources sources; /* one translation at a time */

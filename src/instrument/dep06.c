@@ -1,13 +1,15 @@
 /*
  * dep06 and dep06-c: detailed execution profiles as in the paper (Zhao et al., PACT 2006), to compare dep with.
  *
- * Control flow is the lower half of the block's 4-byte address (L-tag) at each execution, and an escape with the upper half (H-tag) where that changes. Each
- * register has a status, UPDATED or RECORDED, in thread.status: before a reference its registers' statuses are tested, and where one is UPDATED the
- * value is recorded and it becomes RECORDED; where a register is written it becomes UPDATED. No update counts as computable.
+ * Control flow is the lower half of the block's 4-byte address (L-tag) at each execution, and an escape with the
+ * upper half (H-tag) when that changes. Each register has a status, UPDATED or RECORDED, in thread.status. Before a
+ * reference, the statuses of its registers are tested; if one is UPDATED, the value is recorded and the status
+ * becomes RECORDED. Writing a register makes it UPDATED. No update counts as computable.
  *
- * Within a fragment most tests and updates are redundant, and left out: a register that has been tested and not been written since is RECORDED; one that has been
- * written since is UPDATED, and recorded without a test; statuses are stored only where the fragment is left, and only as far as memory has another. That
- * needs no care at faults: whenever a fragment does not run to one of its ends, a keyframe follows, which makes all registers UPDATED.
+ * Within a fragment most tests and updates are redundant and left out. A register that has been tested and not
+ * written since is RECORDED; one written since is UPDATED, and recorded without a test. Statuses are stored only at
+ * exits of the fragment, and only if memory has another. Faults need no special care: whenever a fragment does not
+ * run to one of its exits, a keyframe follows, which makes all registers UPDATED.
  */
 #include "instrument/planner.h"
 

@@ -1,7 +1,9 @@
 /*
- * dep-s: control flow, and where the stack is. What analyzers of calls want: tags of fragments as in dep-c, and of addresses those where calls put their return addresses and returns took them from. So of
- * registers replay knows rsp alone, everywhere, and what is worked out with rbp within a fragment; where rsp is set in another way its new value is recorded. How many references there are follows from
- * descriptors, whose operations are all there; where those do not go by rsp their addresses mean nothing.
+ * dep-s: control flow and the stack, for analyzers of calls. It stores tags of fragments as in dep-c. Of addresses,
+ * it has those where calls store their return addresses and returns load them. So replay knows rsp everywhere, and
+ * within a fragment what is computed from rbp; no other registers. If rsp is set in another way, its new value is
+ * recorded. The number of references follows from the descriptors, which have all operations; addresses that are not
+ * relative to rsp are meaningless.
  */
 #include "instrument/planner.h"
 

@@ -1,10 +1,11 @@
 /*
- * mem_addr and bb_pc+mem_addr: the effective address of every reference, computed and stored as the program runs. The common way to trace
- * memory, to compare with.
+ * mem_addr and bb_pc+mem_addr: the effective address of every reference, computed and stored as the program runs. The
+ * common way to trace memory, for comparison.
  *
- * mem_addr has a 2-byte tag for each block, without which nobody could tell whose the addresses are; bb_pc+mem_addr 4 bytes as in bb_pc. Constant
- * addresses are stored too. Of an operand relative to a segment it is the offset. String instructions with a repeat prefix, gathers, bit strings
- * and the like are recorded as in dep, with no register known.
+ * mem_addr has a 2-byte tag for each block, without which the addresses could not be assigned to blocks;
+ * bb_pc+mem_addr has 4 bytes as in bb_pc. Constant addresses are stored too. For an operand relative to a segment,
+ * the offset is stored. String instructions with a repeat prefix, gathers, bit strings and the like are recorded as
+ * in dep, with no register known.
  */
 #include "instrument/planner.h"
 
@@ -33,7 +34,7 @@ static void need(struct planner *planner, u8 reg)
 	w->recorded |= (u16)(1u << reg);
 }
 
-/* Replay takes the address for the value of a register, which holds till the next reference. */
+/* Replay takes the address as the value of a register that is valid until the next reference. */
 static void plan_address(struct planner *w, const struct block *b, u16 index)
 {
 	const struct tw_op *ea = &b->op[index].op;

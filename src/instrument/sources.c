@@ -8,7 +8,7 @@ struct leaves {
 	u8 insn[MAX_LEAVES], reg[MAX_LEAVES];
 };
 
-/* The update by which instruction i sets the register; NULL: it sets it otherwise. */
+/* The update by which instruction i sets the register; NULL: it sets it in another way. */
 static const struct tw_op *update_of(const struct block *b, const struct insn *i, u8 reg)
 {
 	for (u16 k = i->first_op; k < i->first_op + i->n_ops; k++)

@@ -39,10 +39,10 @@ void tw_code_counts_fini(struct tw_code_counts *c)
 		free(c->row[c->upper[i]]);
 }
 
-/* Code is in huge pages, as far as the kernel gives them, once there is so much of it that the memory is not wasted. */
+/* Code is put into huge pages, if the kernel has them, once there is enough code not to waste memory. */
 enum { HUGE_FROM = 256 << 10, HUGE_FROM_DEAR = 64 << 10 };
 
-/* Where addresses are limited (ulimit -v), no large part of them is for code, without which all goes on, step by step. */
+/* With a limited address space (ulimit -v), code may not take a large part of it: everything works without it, by interpretation. */
 static int is_too_much(size_t bytes)
 {
 	enum { PART = 4 };
@@ -51,8 +51,9 @@ static int is_too_much(size_t bytes)
 }
 
 /*
- * The same memory twice, as none may be written and run at one address. No file stands behind it: one would be subject to the limit on the size of
- * files (ulimit -f). Of a shared mapping, mremap(2) with an old size of 0 makes another.
+ * Maps the same memory twice, since no address may be both writable and executable. No file stands behind it: a file
+ * would be subject to the limit on file sizes (ulimit -f). mremap(2) of a shared mapping with an old size of 0 makes
+ * a second one.
  */
 static int map_area(struct tw_code_area *a)
 {

@@ -23,7 +23,7 @@ static void put64(struct as *a, uint64_t v)
 	put(a, &v, sizeof v);
 }
 
-/* An opcode of one byte, or of two whose first is 0f. */
+/* An opcode of one byte, or of two of which the first is 0f. */
 static void put_opcode(struct as *a, unsigned opcode)
 {
 	if (opcode > 0xff)
@@ -80,7 +80,7 @@ static void reg_reg(struct as *a, unsigned opcode, unsigned reg, unsigned rm, in
 	put8(a, 0xc0 | (reg & 7) << 3 | (rm & 7));
 }
 
-/* The same where one of them is a byte: without the prefix registers 4 to 7 would be other ones. */
+/* The same with a byte operand: without the prefix, registers 4 to 7 would be different ones. */
 static void byte_mem(struct as *a, unsigned opcode, unsigned reg, struct as_mem m)
 {
 	put8(a, 0x40 | rex_bits(0, reg, m.index, m.base));
@@ -299,7 +299,7 @@ void as_increment32(struct as *a, struct as_mem m)
 	reg_mem(a, 0xff, 0, m, 0);
 }
 
-/* A VEX prefix has the registers' highest bits, and all of `which`, turned round. */
+/* A VEX prefix contains the registers' highest bits, and all of `which`, inverted. */
 void as_cut_bits(struct as *a, uint8_t to, uint8_t from, uint8_t which)
 {
 	put8(a, 0xc4);

@@ -22,7 +22,7 @@ struct item {
 	uint32_t job;
 };
 
-/* One traced thread, or several that have ended, one right after the other by number. */
+/* A traced thread, or several ended threads with consecutive numbers. */
 struct line {
 	uint32_t first, last; /* serial numbers */
 	int busy, ended;
@@ -84,7 +84,7 @@ static void give_up(struct asked *a, int result)
 
 /* ---- lines ---- */
 
-/* Where the line of a thread is, or would be. Called under the lock. */
+/* The position of a thread's line, or where it belongs. Called under the lock. */
 static size_t place_of(const struct live *l, uint32_t serial)
 {
 	size_t at = 0;
@@ -122,7 +122,7 @@ static int begin_states(struct live *l, struct line *line)
 	return 0;
 }
 
-/* Adds the states of a line that comes right after this one, and frees it. */
+/* Adds the states of the line that directly follows this one, and frees it. */
 static void join_lines(struct live *l, struct line *to, struct line *from)
 {
 	for (size_t i = 0; i < l->options->n; i++) {
@@ -146,7 +146,7 @@ static int is_done(const struct line *line)
 	return line->ended && !line->busy && !line->items;
 }
 
-/* Joins the lines that can be. Called under the lock, which is open while states are merged. */
+/* Joins all lines that can be joined. Called under the lock, which is released while states are merged. */
 static void join_ended(struct live *l)
 {
 	for (size_t i = 0; i + 1 < l->n_lines; i++) {
@@ -196,7 +196,7 @@ static void walk_item(struct worker *w, struct item *item)
 	tw_feed_return(l->fd, item->job);
 }
 
-/* A line with something to do that nobody is at. Called under the lock. */
+/* A line with work that nobody is doing. Called under the lock. */
 static struct line *next_line(struct live *l)
 {
 	for (size_t i = 0; i < l->n_lines; i++) {
@@ -219,7 +219,7 @@ static struct item *take_item(struct line *line)
 	return item;
 }
 
-/* Does one thing. 0: there is nothing to do, and nothing will be. Called under the lock. */
+/* Does one piece of work. 0: there is none, and will be none. Called under the lock. */
 static int do_something(struct worker *w)
 {
 	struct live *l = w->l;
@@ -309,7 +309,7 @@ static int put_in_line(struct live *l, const struct tw_chunk *chunk, uint32_t jo
 	return line ? TW_OK : tw_fail(TW_ERR_MEMORY, "threads");
 }
 
-/* Of a chunk that is not kept what tells how memory is mapped, as far as there is room: names come from that. */
+/* Keeps the mapping events of a chunk that is not kept otherwise, if there is room: names come from these. */
 static int keep_mapped(struct live *l, const struct tw_chunk *chunk)
 {
 	enum { MOST = 16 << 20 };
@@ -521,7 +521,7 @@ static int serve(const struct tw_live_options *options, struct tw_feed *feed)
 	return wrong != 0;
 }
 
-/* What a terminal or who stops the recording sends is for the program and the collector: the answer comes after them. */
+/* Signals from a terminal, or from whoever stops the recording, are for the program and the collector: the answer comes after them. */
 static void set_signals(void)
 {
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};

@@ -59,7 +59,7 @@ static int take(struct tw_hand_out *h, struct tw_span *piece)
 
 /* ---- serving ---- */
 
-/* Answers who has asked; 1: by telling that there is no more. */
+/* Answers a rank's question; returns 1 if the answer is that there is no more. */
 static int answer(struct tw_hand_out *h, int from)
 {
 	int failed;
@@ -74,7 +74,7 @@ static int answer(struct tw_hand_out *h, int from)
 	return !is_there;
 }
 
-/* Who asks is told within a millisecond; waiting takes no processor from who replays. */
+/* Ranks get answers within a millisecond; waiting takes no processor time from replay. */
 static void *serve(void *context)
 {
 	struct tw_hand_out *h = context;

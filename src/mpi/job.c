@@ -24,7 +24,7 @@ void tw_job_send(int to, const char *bytes, size_t n)
 		MPI_Send(bytes + at, n - at < MOST ? (int)(n - at) : MOST, MPI_BYTE, to, TW_MPI_BYTES, MPI_COMM_WORLD);
 }
 
-/* Without memory for them they are received all the same: who sends them waits for it. */
+/* Even without memory the bytes are received: the sender waits for that. */
 void tw_job_receive(int from, char **bytes, size_t *n)
 {
 	uint64_t size;

@@ -31,7 +31,7 @@ static int is_of_rank(const char *name)
 	return *number && !number[strspn(number, "0123456789")];
 }
 
-/* The files there are, each name ending with a NUL, as rank 0 finds them. */
+/* The existing files, each name with a final NUL, as found by rank 0. */
 static int list_files(const struct tw_job *job, char **names, size_t *bytes)
 {
 	char *pattern = NULL;
@@ -96,7 +96,7 @@ static int load_file(struct tw_job *job, const char *file)
 	return status;
 }
 
-/* Parts that overlap with those of another rank: two files had them, where a job was ended while it read them. */
+/* Drops parts that overlap another rank's: two files had them, because a job ended while reading them. */
 static void drop_doubles(struct tw_job *job, const struct tw_owned *owned, size_t n)
 {
 	for (size_t i = 0; i < job->n_parts;) {

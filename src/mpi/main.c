@@ -1,5 +1,6 @@
 /*
- * trackway-mpi: analyzers on recordings too long for one machine, or of a job that ran on many, with MPI: mpirun -n N trackway-mpi analyze NAME DIR...
+ * trackway-mpi: analyzes, with MPI, recordings that are too long for one machine, or come from a job that ran on
+ * many: mpirun -n N trackway-mpi analyze NAME DIR...
  */
 #include "analyzers/table.h"
 #include "cli/cli.h"
@@ -32,7 +33,7 @@ static const char help[] = "Usage: mpirun -n N trackway-mpi analyze NAME [OPTION
                            "The other options are those of trackway analyze. docs/cluster.md has a script\n"
                            "for Slurm, and a model of the speedup with many nodes.\n";
 
-/* Takes an option without a value out of the words; 0: it is not among them. */
+/* Removes an option without a value from the words; 0: it is not there. */
 static int take_flag(int *argc, char **argv, const char *flag)
 {
 	int found = 0, n = 1;
@@ -98,7 +99,10 @@ static int parse(struct command *c, int argc, char **argv)
 	return c->has_request ? parse_request(c, argc - 2, argv + 2) : tw_recording_error("analyze", argv[2], -1);
 }
 
-/* All ranks read the same words; what is wrong with them is said by rank 0. Rank 0 alone ends with the status: launchers say more of each rank that does not end with 0. */
+/*
+ * All ranks parse the same words; rank 0 reports errors. Only rank 0 ends with the status: launchers print a message
+ * for each rank that does not end with 0.
+ */
 int main(int argc, char **argv)
 {
 	struct command c = {.how = {.jobs = tw_default_jobs(), .every = TW_STATE_EVERY}};

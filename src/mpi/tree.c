@@ -124,7 +124,7 @@ static int receive_part(struct tw_job *job, const struct tw_owned *o)
 	return error ? tw_session_failed(&r->session, error) : tw_job_add(job, o->part.recording, &part);
 }
 
-/* Has the left one see what the right one saw. Both ranks do their side of it, or the one that has both. */
+/* Adds the right part to the left one. Each rank does its side; or one rank that has both. */
 static int join_pair(struct tw_job *job, struct tw_owned *left, const struct tw_owned *right)
 {
 	int status = 0;
@@ -144,7 +144,7 @@ static int join_pair(struct tw_job *job, struct tw_owned *left, const struct tw_
 	return status;
 }
 
-/* All ranks go through the pairs in the same order, so that none waits for ever. */
+/* All ranks go through the pairs in the same order, so that there is no deadlock. */
 static int join_recording(struct tw_job *job, struct tw_owned *owned, size_t n)
 {
 	int status = 0;

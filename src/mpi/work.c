@@ -12,7 +12,10 @@
 
 /* ---- recordings ---- */
 
-/* What is wrong with a recording that all ranks see is said by rank 0 alone; what only another rank finds, by that one. */
+/*
+ * Opens a recording. Errors in a recording that all ranks see are reported by rank 0 only; errors that only another
+ * rank finds, by that rank.
+ */
 static int open_recording(struct tw_job *job, struct tw_job_recording *r)
 {
 	if (job->rank)
@@ -102,7 +105,7 @@ static int run_piece(struct tw_job *job, const struct tw_span *piece)
 	return status;
 }
 
-/* A recording of an analyzer that cannot work in parts, up to its answer. */
+/* Analyzes a whole recording, up to its answer, for an analyzer that cannot work in parts. */
 static int run_whole(struct tw_job *job, const struct tw_span *piece)
 {
 	struct tw_job_recording *r = &job->recordings[piece->recording];
@@ -159,7 +162,7 @@ static void print_heading(const struct tw_job *job, FILE *f, const char *dir, in
 		fprintf(f, "%s:\n\n", dir);
 }
 
-/* Rank 0 has the one part that there is of each recording. */
+/* Ends the single part of each recording, which rank 0 has. */
 static int end_parts(struct tw_job *job, FILE *f)
 {
 	int status = 0;
@@ -188,7 +191,7 @@ static int end_parts(struct tw_job *job, FILE *f)
 	return status;
 }
 
-/* The texts that other ranks have, and those of rank 0, go where the answer goes. All ranks call it. */
+/* Sends other ranks' texts, and rank 0's, to where the answer goes. All ranks call it. */
 static void print_texts(struct tw_job *job, FILE *f)
 {
 	for (size_t i = 0; i < job->n_recordings; i++) {
@@ -221,7 +224,7 @@ static int open_output(const struct tw_job *job, char **dirs, size_t n, struct t
 
 /* ---- jobs ---- */
 
-/* Says in which way the analyzer makes less of many ranks than it could. */
+/* Reports how the analyzer limits the use of many ranks. */
 static void tell_scope(const struct tw_job *job)
 {
 	const struct tw_analyzer *a = job->request->analyzer;
@@ -281,7 +284,7 @@ int tw_work_together(struct tw_job *job, char **dirs, size_t n)
 
 /* ---- each rank its own ---- */
 
-/* The name with the rank in place of each %r; the caller's to free(). NULL: no memory. */
+/* The name with each %r replaced by the rank; the caller's to free(). NULL: no memory. */
 static char *own_name(const struct tw_job *job, const char *dir)
 {
 	char *name;
@@ -316,7 +319,7 @@ static int run_own(struct tw_job *job, const char *dir, FILE *f)
 	return status;
 }
 
-/* The answers of one recording of each rank, in the order of ranks. */
+/* The answers for each rank's recording, in the order of ranks. */
 static void print_own(struct tw_job *job, const char *dir, const char *text, size_t n, FILE *f)
 {
 	if (job->rank) {

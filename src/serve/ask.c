@@ -25,7 +25,7 @@ static int only_reading(void *arg, int action, const char *a, const char *b, con
 
 void tw_ask_prepare(struct tw_database *d)
 {
-	/* What SQLite does to make its tables the authorizer would refuse, so they are made now. */
+	/* The authorizer would refuse what SQLite does to make its tables, so they are made now. */
 	for (size_t i = 0; tw_sql_tables[i]; i++) {
 		char text[80];
 		sqlite3_stmt *statement = NULL;
@@ -41,7 +41,7 @@ static int is_blank(const char *s)
 	return !s[strspn(s, " \t\r\n;")];
 }
 
-/* What is wrong, in words; NULL: nothing. They live until the next statement. */
+/* What is wrong, in words, valid until the next statement; NULL: nothing. */
 static const char *wrong_with(struct tw_database *d, int result)
 {
 	switch (result) {
@@ -57,7 +57,10 @@ static const char *wrong_with(struct tw_database *d, int result)
 	}
 }
 
-/* Prints the answer; or, perhaps behind a part of it, a line that says what is wrong: then it returns 0. */
+/*
+ * Prints the answer and returns 1; on an error, prints a line that says what is wrong, possibly after a part of the
+ * answer, and returns 0.
+ */
 static int run(struct tw_database *d, const char *question, FILE *f)
 {
 	sqlite3_stmt *statement = NULL;
@@ -89,7 +92,7 @@ int tw_ask(struct tw_database *d, const char *question, char **answer, size_t *n
 	sqlite3_progress_handler(handle, 0, NULL, NULL);
 	if (fclose(limits.f) || !*answer || good)
 		return good;
-	/* What was printed before it went wrong is left out: the sentence is the last line. */
+	/* Output before an error is dropped: the sentence is the last line. */
 	const char *sentence = strrchr(*answer, '\n');
 	sentence = sentence ? sentence + 1 : *answer;
 	*n = strlen(sentence);

@@ -14,7 +14,7 @@ static int lost(ssize_t n)
 	return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? 408 : -1;
 }
 
-/* Reads up to the empty line. *n: bytes read, of which *end are the head. */
+/* Reads up to the empty line. *n: bytes read; *end: those of the head. */
 static int read_head(int fd, struct tw_http_request *r, size_t *n, size_t *end)
 {
 	const char *found = NULL;
@@ -34,7 +34,7 @@ static int read_head(int fd, struct tw_http_request *r, size_t *n, size_t *end)
 	return 0;
 }
 
-/* A word of the first line, up to a blank. Returns what is behind it; NULL: it is none, or too long. */
+/* A word of the first line, up to a blank. Returns what follows it; NULL: none, or too long. */
 static char *take_word(char *s, char *to, size_t size)
 {
 	size_t n = strcspn(s, " \r\n");

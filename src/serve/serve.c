@@ -97,7 +97,7 @@ static int may_ask(const struct tw_server *s, const struct tw_http_request *r)
 
 /* ---- answers ---- */
 
-/* One connection. Pages and queries are made by one thread at a time. */
+/* One connection. Only one thread at a time makes pages and queries. */
 struct connection {
 	struct tw_server *server;
 	int fd;
@@ -173,7 +173,7 @@ static void answer(struct connection *c)
 		send_made(c, "text/html; charset=utf-8", make_page);
 }
 
-/* Closes a connection. What is still coming is read, up to a limit: where it is not, the other side loses the answer. */
+/* Closes a connection. Remaining input is read first, up to a limit: otherwise the other side would lose the answer. */
 static void hang_up(int fd)
 {
 	char unread[4096];

@@ -16,7 +16,7 @@ void tw_top_rows_free(struct tw_top_rows *rows)
 	*rows = (struct tw_top_rows){.head = ""};
 }
 
-/* A row, which is counted only if `filter` is in its text. */
+/* Adds a row if its text contains `filter`. NULL: it does not, or no memory. */
 static struct tw_top_row *add(struct tw_top_rows *rows, const char *filter, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static struct tw_top_row *add(struct tw_top_rows *rows, const char *filter, const char *format, ...)
@@ -150,7 +150,7 @@ static const struct tw_listing_function *find(const struct tw_snapshot *s, const
 	return NULL;
 }
 
-/* The source line, where it is another than that of the instruction before. */
+/* The source line, if it differs from the previous instruction's. */
 static void add_source(struct tw_snapshot *s, const struct tw_code_name *name, struct tw_top_rows *out)
 {
 	const char *text = name->file && name->line ? tw_source_line(&s->listing.sources, name->file, name->line) : NULL;

@@ -83,7 +83,7 @@ static void back(struct screen *s)
 
 /* ---- drawing ---- */
 
-/* A text from a recorded program, made safe, at most to the end of the line. */
+/* A text from a recorded program, made safe, up to the end of the line. */
 static void put(int y, const char *text)
 {
 	struct tw_text safe;

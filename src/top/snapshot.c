@@ -93,7 +93,7 @@ static int make_functions(struct tw_snapshot *s)
 
 /* ---- all of it ---- */
 
-/* A chunk that is damaged, or not yet whole: what is before it counts. */
+/* A chunk that is damaged or incomplete: what precedes it counts. */
 static int go_on(void *context, size_t thread, size_t chunk, int error)
 {
 	(void)context, (void)thread, (void)chunk, (void)error;
@@ -145,7 +145,7 @@ struct tw_follower {
 	int error, stop;
 };
 
-/* Waits until it is to stop, at most so long. Returns whether it is. */
+/* Waits at most so long for the end. Returns whether it has come. */
 static int is_over(struct tw_follower *f, double seconds)
 {
 	struct timespec until;
@@ -169,7 +169,7 @@ static void hand_over(struct tw_follower *f, struct tw_snapshot *s, int error)
 	tw_snapshot_free(old);
 }
 
-/* A recording that grows is read anew: with pauses that are longer than the reading took. */
+/* Reads a growing recording again and again, with pauses longer than the reading took. */
 static void *follow(void *arg)
 {
 	struct tw_follower *f = arg;
