@@ -1,31 +1,42 @@
 /*
- * What an instrumented program or library carries: the way from its code to the channel of `trackway record`. Linked in by `trackway cc`.
+ * What an instrumented program or library carries: the connection from its code to the channel of `trackway record`.
+ * Linked in by `trackway cc`.
  *
- * Each module (the program; each library) has a copy. What they share in a process is one struct tw_cc_process, at a fixed address, which the first of them
- * maps. What instrumented code shares with its module's copy is one thread-local word, the *slot*: where the thread writes next. Code loads it into a
- * register, writes, and stores it back before it calls anything; wherever it has loaded it, and once in each loop, it tests bit TW_CC_FULL of it, and calls
- * tw_cc_cold if that is set: the buffer is nearly full, or this module's slot does not have the thread's pointer (it is TW_CC_POISON): because
+ * Each module (the program; each library) has a copy. The copies of a process share one struct tw_cc_process, at a
+ * fixed address, which the first of them maps. Instrumented code and its module's copy share one thread-local word,
+ * the *slot*: where the thread writes next. Code loads it into a register, writes, and stores it back before it calls
+ * anything. After each load, and once in each loop, it tests bit TW_CC_FULL. If that is set, it calls tw_cc_cold: the
+ * buffer is nearly full, or this module's slot does not have the thread's pointer (it is TW_CC_POISON): because
  * another module's has it, because the thread has never written, or because a signal handler runs.
  *
- * A thread has several *streams*, each a slot of the channel (base/channel.h), with its buffers. A handler of signals writes to another one than what it interrupts, whose records it never comes
- * between: it is to the recording a thread of its own. Handlers are run by tw_cc_handle, which *parks* the interrupted code with its stream, and has it go on when the handler returns (parked.c): so it
- * does not matter where code was interrupted, nor in which order handlers return where they switch stacks.
+ * A thread has several *streams*, each a slot of the channel (base/channel.h) with its buffers. A signal handler
+ * writes to another stream than the code it interrupts, so its records never come between that code's: in the
+ * recording, it is a thread of its own. Handlers are run by tw_cc_handle, which *parks* the interrupted code with its
+ * stream, and makes it continue when the handler returns (parked.c). So it does not matter where code was
+ * interrupted, nor in which order handlers that switch stacks return.
  *
- * Registers that code borrows are put aside in another thread-local word of the module, or two. Handlers borrow registers too, so tw_cc_handle keeps those words
- * of all modules; it stands before every handler, recorded or not. Code in two versions has a word for the number of the switch under which the thread last entered the second. Such words
- * are defined by the objects that use them, once for each module.
+ * Registers that code borrows are saved in one or two other thread-local words of the module. Handlers borrow
+ * registers too, so tw_cc_handle saves those words of all modules; it runs before every handler, recorded or not.
+ * Code in two versions has a word for the number of the switch under which the thread last entered the second
+ * version. Such words are defined by the objects that use them, once for each module.
  *
  * What must hold:
- *  - Of all slots of a thread at most one has a pointer: the one at stream.active, of the stream the thread writes to. Else the pointer is in stream.pointer.
- *  - A stream that is parked may be given up (its handler was left by siglongjmp), but not where it was the code here that was interrupted. Should the interrupted code go on nevertheless, it writes where nobody reads (TW_CC_STRAY) up to its next test.
- *  - Buffers are mapped so that bit TW_CC_FULL is clear in all but the last TW_CC_RESERVE bytes of them: what code writes between two tests fits there.
- *  - The end of that, the *tail*, cannot be written: code of modules with a guard (guard/guard.c) does not test what it need not, and finds out there.
- *  - Nothing here calls the program's C library, allocates from its heap, uses vector registers or changes errno. All of it may be called in a
- *    signal handler: shared things change under a lock that is held with signals blocked.
- *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without what was inserted (plain.c). Where that cannot be, and with TRACKWAY=discard, threads write to a buffer of their own
- *    that nobody reads.
+ *  - Of all slots of a thread, at most one has a pointer: the one at stream.active, of the stream to which the thread
+ *    writes. Otherwise the pointer is in stream.pointer.
+ *  - A parked stream may be given up (its handler was left by siglongjmp), but not if code of this run-time part was
+ *    interrupted. If the interrupted code continues nevertheless, it writes where nobody reads (TW_CC_STRAY) up to
+ *    its next test.
+ *  - Buffers are mapped so that bit TW_CC_FULL is clear in all but their last TW_CC_RESERVE bytes, which have room
+ *    for what code writes between two tests.
+ *  - The end of those, the *tail*, cannot be written: code of modules with a guard (guard/guard.c) makes fewer tests,
+ *    and faults there.
+ *  - Nothing here calls the program's C library, allocates from its heap, uses vector registers or changes errno. All
+ *    of it may be called in a signal handler: shared data changes under a lock that is held with signals blocked.
+ *  - Without a recorder, or with TRACKWAY=off in the environment, code runs without the inserted code (plain.c). If
+ *    that is impossible, and with TRACKWAY=discard, threads write to buffers of their own that nobody reads.
  *
- * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, slot, stream; branch, parts, maps, module, places, plain; process, child, parked, signal, cold, limits, fork, life.
+ * Its files, each of which stands on those before it only: sys, shared; buffer, pointer, tally, slot, stream; branch,
+ * parts, maps, module, places, plain; process, child, parked, signal, cold, limits, fork, life.
  */
 #ifndef TW_CC_RUNTIME_H
 #define TW_CC_RUNTIME_H

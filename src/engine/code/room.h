@@ -1,14 +1,18 @@
 /*
  * The code room: the program's code and what is made of it.
  *
- * It has fragments and the cache they stand in, how they are found, linked, left and made stale, the dispatcher, indirect-branch lookup, paths and superblocks,
- * modules, and what of translations is shared between processes and kept. `fragment.h` says what must hold of fragments.
+ * It has fragments and the cache that holds them; finding, linking, leaving and invalidating fragments; the
+ * dispatcher; indirect-branch lookup; paths and superblocks; modules; and translations shared between processes and
+ * kept. `fragment.h` says what must hold for fragments.
  *
- * Its files, each of which stands on those before it only: fragment (shapes), translations (the areas), module, numbers, fragments (finding), stub, tables; stale; shared, memory (the
- * application's address space); cache, make, lookup, link, private; inserted, relocate, close, loop, exits, records, pace, show, version, translate; path, known_paths, superblock, trace; flush, learned,
- * snapshot_file, snapshot_write, snapshot_entry, snapshot_tables, snapshot_take, snapshot; resolve, dispatch.
+ * Its files, each of which stands on those before it only: fragment (shapes), translations (the areas), module,
+ * numbers, fragments (finding), stub, tables; stale; shared, memory (the application's address space); cache, make,
+ * lookup, link, private; inserted, relocate, close, loop, exits, records, pace, show, version, translate; path,
+ * known_paths, superblock, trace; flush, learned, snapshot_file, snapshot_write, snapshot_entry, snapshot_tables,
+ * snapshot_take, snapshot; resolve, dispatch.
  *
- * It owns the arena's areas (translations.h), and of threads and the process what is below. It may call record, x86_64 and the base.
+ * It owns the arena's areas (translations.h), and the data of threads and the process below. It may call record,
+ * x86_64 and the base.
  */
 #ifndef TW_CODE_ROOM_H
 #define TW_CODE_ROOM_H

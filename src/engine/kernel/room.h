@@ -1,13 +1,17 @@
 /*
  * The kernel room: what the kernel does for the program.
  *
- * It has system calls, 64- and 32-bit ones (syscall.h and the groups of rows named there, int80.h), and what filters them (seccomp.h, user_dispatch.h), threads and processes (clone.h, process.h,
- * exec.h, ptrace.h, traced.h), the program's start (loader.h, identity.h) or the engine's in a running process (attach.h), limits, and what a processor leaves to the kernel: segments (emulate.h, selector.h). Restartable sequences it refuses (rseq.h).
+ * It has system calls, 64- and 32-bit ones (syscall.h and the groups of rows named there, int80.h), and their filters
+ * (seccomp.h, user_dispatch.h); threads and processes (clone.h, process.h, exec.h, ptrace.h, traced.h); the start of
+ * the program (loader.h, identity.h), or of the engine in a running process (attach.h); limits; and what a processor
+ * leaves to the kernel: segments (emulate.h, selector.h). It refuses restartable sequences (rseq.h).
  *
- * Its files, each of which stands on those before it only: exit, loader, mlock; process, limits, traced, ptrace, identity; bpf, seccomp, user_dispatch; segment, selector, emulate, status; exec, clone; pass, rseq, memory_calls,
+ * Its files, each of which stands on those before it only: exit, loader, mlock; process, limits, traced, ptrace,
+ * identity; bpf, seccomp, user_dispatch; segment, selector, emulate, status; exec, clone; pass, rseq, memory_calls,
  * signal_calls, process_calls, wait_calls, file_calls, syscall_tell, syscall, int80; attach, leave.
  *
- * It owns, of threads and the process, what is below. It may call all the other rooms of the engine; none of them calls it, but through a table of theirs that is filled in wiring.c.
+ * It owns the data of threads and the process below. It may call all other rooms of the engine; they call it only
+ * through tables of theirs that wiring.c fills in.
  */
 #ifndef TW_KERNEL_ROOM_H
 #define TW_KERNEL_ROOM_H

@@ -1,14 +1,18 @@
 /*
- * The record room: what is written of what runs.
+ * The record room: what is recorded of the code that runs.
  *
- * It has a thread's buffers and its slot in the channel, events, tags and bits, tallies, the log of references that --verify compares with, the descriptors of
- * fragments and where they stand, windows, and the table of instrumentors (instrumentor.h), which say what of all this a format uses.
+ * It has a thread's buffers and its slot in the channel; events, tags and bits; tallies; the log of references with
+ * which --verify compares; the descriptors of fragments and their table; windows; and the table of instrumentors
+ * (instrumentor.h), which say what of all this a format uses.
  *
- * Its files, each of which stands on those before it only: program, guard, timer, symbols, recorded, instrumentor, pen, walk; descriptor_table, known, slot, descriptor_lock, spare, cycles, account, price, charge; buffer; stack, tally, log, partial, bits, ask,
- * window, budget, due, clean_call, told, calls, recording; tags (from here on what emits), call_code, tally_code, bits_code, stamp, store, describe.
+ * Its files, each of which stands on those before it only: program, guard, timer, symbols, recorded, instrumentor,
+ * pen, walk; descriptor_table, known, slot, descriptor_lock, spare, cycles, account, price, charge; buffer; stack,
+ * tally, log, partial, bits, ask, window, budget, due, clean_call, told, calls, recording; tags (from here on what
+ * emits), call_code, tally_code, bits_code, stamp, store, describe.
  *
- * It owns the buffers and the channel's head, as far as the engine writes there, and of threads and the process what is below. It may call x86_64 and the base. Of code it knows what stands in an
- * address and what a fragment's record is made of, not how fragments are found or linked.
+ * It owns the buffers, the channel's head as far as the engine writes it, and the data of threads and the process
+ * below. It may call x86_64 and the base. Of code it knows the contents of an address and of a fragment's record, not
+ * how fragments are found or linked.
  */
 #ifndef TW_RECORD_ROOM_H
 #define TW_RECORD_ROOM_H

@@ -1,12 +1,15 @@
 /*
  * The signal room: the program's signals.
  *
- * It has what the program wants done with each (action.h), taking them from the kernel (signal.h), telling a fault of the program's from one of the engine's own making
- * (synchronous.h), the program's exact state where one struck (interrupt.h), those that wait (pending.h), frames (frame.h), and ending by one (death.h).
+ * It has the program's dispositions (action.h); the engine's handlers (signal.h), which distinguish the program's
+ * faults from those that the engine causes (synchronous.h); the program's exact state where a signal struck
+ * (interrupt.h); pending signals (pending.h); frames (frame.h); and death by a signal (death.h).
  *
- * Its files, each of which stands on those before it only: signal (what holds for all); show, fault, frame, interrupt, pending, death, action; mask, deliver; context, synchronous, handler.
+ * Its files, each of which stands on those before it only: signal (what holds for all); show, fault, frame,
+ * interrupt, pending, death, action; mask, deliver; context, synchronous, handler.
  *
- * It owns the kernel's handlers, mask and alternate stack of each thread, and of threads what is below. It may call code, record, x86_64 and the base.
+ * It owns the kernel's handlers, mask and alternate stack of each thread, and the data of threads below. It may call
+ * code, record, x86_64 and the base.
  */
 #ifndef TW_SIGNAL_ROOM_H
 #define TW_SIGNAL_ROOM_H

@@ -1,12 +1,13 @@
 /*
- * The x86_64 room: all that knows the instruction set.
+ * The x86_64 room: everything that knows the instruction set.
  *
- * It decodes (decode.h), emits (emit.h), has the state map of what was emitted (state.h), and the assembly between the application's code and the engine's C
- * (glue.h). Fragments and records it does not know.
+ * It decodes (decode.h) and emits (emit.h). It has the state map of emitted code (state.h), and the assembly between
+ * the application's code and the engine's C (glue.h). It knows nothing of fragments and records.
  *
- * Its files, each of which stands on those before it only: glue; operand, block, decoding, shape, decode_cache, references, updates, decode; state, emit, encoding.
+ * Its files, each of which stands on those before it only: glue; operand, block, decoding, shape, decode_cache,
+ * references, updates, decode; state, emit, encoding.
  *
- * It owns the forms of machine code and nothing of a thread or the process. It may call the base.
+ * It owns the forms of machine code, and nothing of a thread or the process. It may call the base.
  */
 #ifndef TW_X86_64_ROOM_H
 #define TW_X86_64_ROOM_H
