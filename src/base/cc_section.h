@@ -1,20 +1,24 @@
 /*
- * What an instrumented object says about its code: the section `trackway_cc`, which the linker joins. It is written by the rewriter (describe.c), finished
- * after the link (finish.c), and read by the run-time part in the program, which makes descriptors of it (runtime/module.c), and by the engine, which leaves
- * inserted code out (engine/code/inserted.h).
+ * What an instrumented object says about its code: the section `trackway_cc`, which the linker concatenates. The
+ * rewriter writes it (describe.c). It is completed after the link (finish.c). The run-time part in the program reads
+ * it and makes descriptors of it (runtime/module.c). The engine reads it to leave inserted code out
+ * (engine/code/inserted.h).
  *
- * Nothing refers to it but by the names that the linker gives to its ends: so it says that it is to be kept (flag R) where the linker leaves out what is not referred to.
+ * Nothing refers to it except by the linker's names for its ends. So it is marked to be kept (flag R) when the linker
+ * drops unreferenced sections.
  *
- * The section is a sequence of *parts*, one for each stretch of instrumented code in one section; each is a struct tw_cc_part and its blocks. A part for code
- * in a COMDAT group is in the same group. Places are relative to the field that holds them, so nothing here is relocated when the program is loaded.
+ * The section is a sequence of *parts*, one for each stretch of instrumented code in one section; each is a struct
+ * tw_cc_part with its blocks. A part for code in a COMDAT group is in the same group. Places are relative to the
+ * field that holds them, so nothing here is relocated when the program is loaded.
  *
  * What must hold:
- *  - Block n of a part has tag first_tag + n, stored by a `movw $tag, ...` whose constant is at the block's `site`. Both are 0 until the module has been linked and
- *    finished; a module that was not finished is never recorded.
- *  - Tags of one module are TW_TAG_FIRST and up, below 65536: a module is one upper half of fragment numbers, drawn when it is loaded. A large module is several
- *    *groups* of files, each with an upper half and tags of its own. The parts of a file stand together.
- *  - Addresses are those of the linked code. Inserted instructions count to the instruction before them: so instructions are adjacent, and each begins where
- *    the compiler's own begins.
+ *  - Block n of a part has tag first_tag + n, stored by a `movw $tag, ...` whose constant is at the block's `site`.
+ *    Both are 0 until the module has been linked and completed; a module that was not completed is never recorded.
+ *  - Tags of one module run from TW_TAG_FIRST to below 65536: a module has one upper half of fragment numbers, drawn
+ *    when it is loaded. A large module has several *groups* of files, each with an upper half and tags of its own.
+ *    The parts of a file are adjacent.
+ *  - Addresses are those of the linked code. Inserted instructions count to the instruction before them: so
+ *    instructions are adjacent, and each begins where the compiler's own begins.
  *
  * Freestanding: the run-time part includes this header.
  */

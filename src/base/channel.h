@@ -1,44 +1,52 @@
 /*
- * The channel: what the traced processes and the collector share.
+ * The channel: memory shared by the traced processes and the collector.
  *
- * One memfd. Its first part, mapped whole by both sides, holds a control block, a table to find descriptors again, and a fixed number of thread slots,
- * which also tell the collector who is still there (of format none that is all they do). A slot is a ring of buffers, each written by one
- * thread of a traced process and read by the collector once it is full (or once the thread is gone). The engine keeps no file
- * descriptor for it. Behind that part are the store of snapshots (store.h) and the descriptor tables.
+ * It is one memfd. Its first part, mapped whole by both sides, holds a control block, a table for finding descriptors
+ * again, and a fixed number of thread slots, which also tell the collector who is still there (in format none, that
+ * is all they do). A slot is a ring of buffers, each written by one thread of a traced process, and read by the
+ * collector once it is full (or once the thread is gone). The engine keeps no file descriptor for it. After that part
+ * come the store of snapshots (store.h) and the descriptor tables.
  *
- * A *descriptor table*, or table for short, belongs to one program: to the process that executed it and to the forks of that until they execute something else. It holds the descriptors
- * they make, in the order they make them, and a process maps no table but its own. When the last of them is gone, the collector gives its memory
- * back and forgets its descriptors, so what is kept is bounded by the programs that run. Fragment numbers are never used again: a table draws
- * them in *stretches*, and the collector forgets whole stretches. Of a program that may leave its translations to others (store.h) numbers are drawn one by one of those that it has claimed, and
- * a table whose descriptors others use *stays*; the tables of those name it as their base.
+ * A *descriptor table*, or table for short, belongs to one program: to the process that executed it, and to the forks
+ * of that process until they execute something else. It holds the descriptors they make, in order of creation; a
+ * process maps only its own table. When the last of these processes is gone, the collector gives the table's memory
+ * back and forgets its descriptors, so memory is bounded by the programs that run. Fragment numbers are never reused:
+ * a table draws them in *stretches*, and the collector forgets whole stretches. A program that may leave its
+ * translations to others (store.h) draws numbers one by one from those that it has claimed. A table whose descriptors
+ * others use *stays*; their tables name it as their base.
  *
  * What must hold:
- *  - A buffer has one owner at a time, named by its `state`: EMPTY is the thread's, FULL the collector's. Only the owner changes it.
- *  - An EMPTY buffer is all zeros: the collector clears what it has read before it gives a buffer back. So the end of what a killed
- *    thread wrote is the first TW_TAG_NONE.
- *  - A descriptor is complete in shared memory, and its table's `used` moved past it, before its tag can appear in any buffer.
- *  - Only who has a slot in use that names a table (tw_slot.table), or shares memory with who has, reads or writes that table. A slot comes to name a
- *    table either before that is taken (control->table[].program goes from 0 to the program's serial number), or by a process of that program, which
- *    then looks: while the table is `ending` it waits, and when the table is another program's it has come too late.
- *  - Only the collector gives a table up: it says `ending`, *then* finds that no slot in use names it, and that all it has taken of the program
- *    is encoded and compared. Then the table is zeros again, and after that free.
- *  - A group of descriptors does not cross the boundary of a TW_PART_BYTES part of its table: the rest of the part is left as zeros instead.
+ *  - A buffer has one owner at a time, named by its `state`: EMPTY is the thread's, FULL the collector's. Only the
+ *    owner changes it.
+ *  - An EMPTY buffer is all zeros: the collector clears what it has read before it gives a buffer back. So the end of
+ *    what a killed thread wrote is the first TW_TAG_NONE.
+ *  - A descriptor is complete in shared memory, and its table's `used` has moved past it, before its tag can appear
+ *    in any buffer.
+ *  - A table is read and written only by a process that has a slot in use naming it (tw_slot.table), or that shares
+ *    memory with such a process. A slot names a table before the table is taken (control->table[].program goes from 0
+ *    to the program's serial number). Or a process of that program lets it name the table, and then checks: while the
+ *    table is `ending` it waits; if the table is another program's, it has come too late.
+ *  - Only the collector gives a table up: it says `ending`, *then* finds that no slot in use names it, and that
+ *    everything taken from the program is encoded and compared. Then it clears the table, and after that frees it.
+ *  - A group of descriptors does not cross the boundary of a TW_PART_BYTES part of its table: the rest of the part is
+ *    left as zeros instead.
  *  - The traced process never waits for a collector that has died (tw_channel_collector_alive).
  *
  * Layout of one buffer, TW_BUFFER_BYTES + TW_SLACK pages:
  *      [ data: TW_BUFFER_BYTES | guard page | slack: TW_SLACK_BYTES | guard page ]
- * A store of a fragment's record that runs into the first guard ends the buffer: at the fragment's entry the buffers are switched; within the fragment
- * its record is first closed as one that stopped early, behind a PARTIAL event, in the slack. TW_TAG_SLACK in the data then says so.
+ * A store of a fragment's record that hits the first guard ends the buffer. At the fragment's entry, the buffers are
+ * switched. Within the fragment, its record is first closed as one that stopped early, after a PARTIAL event, in the
+ * slack; TW_TAG_SLACK in the data then says so.
  *
- * What a buffer holds, from its start, without alignment, is a sequence of records:
+ * A buffer holds, from its start, without alignment, a sequence of records:
  *      u16 tag >= TW_TAG_FIRST, then n_values * 8 bytes       one execution of the fragment (upper half << 16 | tag); in formats of 4-byte
  *                                                             entries (tw_record_head) the upper half stands between the two
  *      u16 TW_TAG_EVENT, struct tw_event_header's rest, payload  something that is not code
  *      u16 TW_TAG_UPPER, u16 upper                            the upper half of the fragment numbers that follow
- *      u16 TW_TAG_SLACK, u16 offset                           go on at slack + offset
+ *      u16 TW_TAG_SLACK, u16 offset                           continue at slack + offset
  *      u16 TW_TAG_NONE                                        nothing written from here on
- * The first record of every buffer is a KEYFRAME event, which also gives the upper half. In formats of another form (enum tw_form) the buffer holds
- * something else: expand.h.
+ * The first record of every buffer is a KEYFRAME event, which also gives the upper half. In formats of another form
+ * (enum tw_form), buffers have other contents: expand.h.
  *
  * Freestanding: the engine includes this header.
  */

@@ -1,12 +1,13 @@
 /*
- * Writes the instrumented assembly: the compiler's own statements as they are, with code and labels between them.
+ * Writes the instrumented assembly: the compiler's own statements unchanged, with code and labels between them.
  *
  * What a block gets (B: its buffer register; n: bytes of its record):
- *     at its start    what brings the pointer into B, if it is not there; test whether the buffer is full (then, out of line, the run-time part is called)
+ *     at its start    code that brings the pointer into B, if necessary; a test whether the buffer is full (if it is, the
+ *                     run-time part is called, out of line)
  *                     movw $tag, (B)
  *     within          mov register, 2 + 8 * k(B), for each value
- *     at its end      lea n(B), B; what brings it where it is to be found (assign.h)
- * None of it but the test changes flags, and that stands where they are not in use.
+ *     at its end      lea n(B), B; code that brings the pointer where it is expected (assign.h)
+ * Only the test changes flags; it stands where they are not live.
  */
 #ifndef TW_CC_REWRITE_H
 #define TW_CC_REWRITE_H

@@ -1,7 +1,8 @@
 /*
- * From buffers of the tagged form and of bits to buffers of the plain form (channel.h), which is all that the rest of the collector knows. What a
- * program has written in formats dep06, dep06-c and cf_bit says less than the plain form does: which blocks ran is found by their addresses or by
- * walking the code, and which values a record holds by following the status of each register, both with the descriptors.
+ * Converts buffers of the tagged form and of bits to the plain form (channel.h), the only one that the rest of the
+ * collector knows. Buffers in formats dep06, dep06-c and cf_bit say less than the plain form does. Which blocks ran
+ * is found from their addresses, or by walking the code; which values a record holds is found by following the status
+ * of each register. Both use the descriptors.
  *
  * The tagged form, of dep06 and dep06-c. Units of 16 bits, without alignment:
  *      L, not 0                the block with tag H << 16 | L ran; H is the upper half in force
@@ -9,26 +10,28 @@
  *      0, 2, H                 the block with tag H << 16 ran
  *      0, 1, type, ...         an event, as in the plain form
  *      0, 0                    nothing written from here on
- * A KEYFRAME sets H, and makes all registers UPDATED. After a block's tag stand its values, in the order of its operations: of a RECORD one if the status of its
- * register is UPDATED, which makes it RECORDED, of others those that their slots want. A WRITTEN makes registers UPDATED.
- * A block that did not run to its end is the last of its buffer: then the slack holds, from its start, a PARTIAL event that is about it, and
- * perhaps other events.
+ * A KEYFRAME sets H, and makes all registers UPDATED. A block's tag is followed by its values, in the order of its
+ * operations. A RECORD has one if the status of its register is UPDATED, which makes it RECORDED; other operations
+ * have those that their slots require. A WRITTEN makes registers UPDATED. A block that did not run to its end is the
+ * last of its buffer: then the slack begins with a PARTIAL event about it, possibly followed by other events.
  *
- * Bits, of format cf_bit. Units of 32 bits; events are as in the plain form, but as long as a multiple of 4. Either the walk stands, then what follows is
+ * Bits, of format cf_bit. Units of 32 bits; events are as in the plain form, but padded to a multiple of 4. Either
+ * the walk stands; then one of these follows:
  *      an event                one that is in the plain form too
  *      2, 0, 64-bit pc         not here: see below
  *      3, tag                  the walk begins at the block with this tag; a group follows
  *      4, tag                  the block with this tag ran, as the PARTIAL event before says
  *      0                       nothing written from here on
- * or it walks, from block to block by the descriptors, and takes from the buffer what they do not tell, each thing where it is first wanted:
+ * Or it walks, from block to block by the descriptors, and takes from the buffer what they do not tell, in the order
+ * in which it is needed:
  *      a group                 up to 31 bits below a one, the upper ones first: for each conditional branch whether it jumps, for each block with
- *                              TW_DESC_TICK one that means nothing. Behind a START, and where the last of 31 bits has been used, the next group
- *                              stands; 0: never written
- *      a tag                   where an indirect branch leads
- *      2, 0, 64-bit pc         (STOP) when all bits have been used, and the walk is at this pc, or if that is 0 wants a bit or a tag: it stands again
- * So a stop is exact as long as there is no loop that wants nothing; blocks that would close one tick. A walk that comes to an address means the block that was
- * there first (without TW_DESC_ANNOUNCED); others are announced by their tags.
- * Where there is no room left in the data the buffer goes on at the start of the slack.
+ *                              TW_DESC_TICK one that means nothing. After a START, and after the last of 31 bits has been used, the next group
+ *                              follows; 0: never written
+ *      a tag                   the target of an indirect branch
+ *      2, 0, 64-bit pc         (STOP) when all bits have been used, and the walk is at this pc, or, if that is 0, needs a bit or a tag: it stands again
+ * So a stop is exact unless there is a loop that needs nothing; blocks that would close one tick. At an address, the
+ * walk takes the block that was there first (without TW_DESC_ANNOUNCED); others are announced by their tags. If there
+ * is no room left in the data, the buffer continues at the start of the slack.
  *
  * Tags are those of descriptors of the program that the KEYFRAME names.
  */
