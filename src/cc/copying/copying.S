@@ -1,6 +1,7 @@
 /*
- * A system call by the program's own instruction that makes a process. Instrumented code comes here in its place, with the thread's pointer in the slot, all registers and flags as the
- * program has them, but for those that a system call overwrites: where to go on afterwards (rcx), and where the instruction is (r11). The child may have another stack.
+ * A system call that creates a process, made by the program's own instruction. Instrumented code comes here instead,
+ * with the thread's pointer in the slot. All registers and flags are the program's, except those that a system call
+ * overwrites: where to continue afterwards (rcx), and the instruction's address (r11). The child may have another stack.
  */
 #include "registers.inc"
 	.set	RSP, 32

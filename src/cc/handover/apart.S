@@ -1,6 +1,7 @@
 	.text
 /*
- * tw_cc_apart(fn, arg, stack, n): calls fn(arg) on the stack that ends at `stack`, with the vector registers put aside: in n bytes by xsave, or in 512 by fxsave if n is 0.
+ * tw_cc_apart(fn, arg, stack, n): calls fn(arg) on the stack that ends at `stack`. The vector registers are saved: in n
+ * bytes by xsave, or in 512 by fxsave if n is 0.
  */
 	.globl	tw_cc_apart
 	.hidden	tw_cc_apart

@@ -1,6 +1,7 @@
 /*
- * Where instrumented code calls the run-time part from, one way in for each register that can hold the buffer pointer. All other registers are the program's own,
- * and keep their values; so do the flags. The caller has moved rsp down by 128, past the red zone; of the bare ones, nothing of the program's stands below its stack, and it has not.
+ * Entries from instrumented code into the run-time part, one for each register that can hold the buffer pointer. All
+ * other registers and the flags are the program's own and keep their values. The caller has moved rsp down by 128, past
+ * the red zone. For the bare entries it has not: the program has nothing below its stack pointer.
  */
 #include "registers.inc"
 	.text
@@ -42,7 +43,7 @@ trackway_cc_bare_\name:
 	way	r15, 15
 	.cfi_endproc
 
-/* Which register it is stands between its caller and the flags. */
+/* The number of the register lies between the return address and the flags. */
 	.type	checked, @function
 	.p2align 4
 checked:
@@ -75,7 +76,7 @@ checked:
 	.cfi_endproc
 	.size	checked, .-checked
 
-/* What is in r11 may be another's pointer, or none: it is taken from the slot, and looked at. Nothing of the program's stands below its stack. */
+/* r11 may hold another thread's pointer, or none: takes it from the slot, and tests it. Nothing lies below the program's stack pointer. */
 	.globl	trackway_cc_verify
 	.hidden	trackway_cc_verify
 	.type	trackway_cc_verify, @function
@@ -90,7 +91,7 @@ trackway_cc_verify:
 	.cfi_endproc
 	.size	trackway_cc_verify, .-trackway_cc_verify
 
-/* A test for whether the buffer is full, where nothing of the program's stands below its stack. */
+/* Tests whether the buffer is full, where nothing lies below the program's stack pointer. */
 	.globl	trackway_cc_test
 	.hidden	trackway_cc_test
 	.type	trackway_cc_test, @function

@@ -1,8 +1,11 @@
-/* syscall(), as the C library has it, but that processes made by it have their own streams (fork.c), and that filters of system calls are looked at (limits.c). All else is as if the C library's were called: it has no frame. */
+/*
+ * syscall(), as in the C library, but processes that it creates have their own streams (fork.c), and filters of system
+ * calls are examined (limits.c). Everything else is as if the C library's were called: it has no frame.
+ */
 #include <asm/unistd.h>
 
 	.set	CLONE_VM, 0x100
-	.set	STACK_OF_CLONE3, 40 /* in struct clone_args, which its flags begin */
+	.set	STACK_OF_CLONE3, 40 /* in struct clone_args, whose first member is its flags */
 	.set	LEAST_OF_CLONE3, 64
 	.text
 	.weak	syscall
@@ -29,7 +32,7 @@ syscall:
 	cmpq	$-4095, %rax
 	jae	4f
 	ret
-2:	testq	$CLONE_VM, %rsi /* a clone with its parent's memory, or a stack of its own */
+2:	testq	$CLONE_VM, %rsi /* a clone that shares its parent's memory, or has its own stack */
 	jnz	1b
 	testq	%rdx, %rdx
 	jnz	1b

@@ -1,6 +1,6 @@
 #include "registers.inc"
 	.text
-/* Where a function is entered at which recording starts or stops (places.c): which of it in rax, which its caller has on the stack, past the red zone. */
+/* Entry of a function where recording starts or stops (places.c). rax says which; the program's rax is on the stack, past the red zone. */
 	.globl	trackway_cc_place
 	.hidden	trackway_cc_place
 	.type	trackway_cc_place, @function

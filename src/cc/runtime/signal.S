@@ -1,6 +1,7 @@
 /*
- * Where a signal handler returns to. Unwinders know it by its bytes, or by what is said here, as the C library does: where in struct ucontext, on the stack, the registers are of what was
- * interrupted. They look for a return address one byte before it.
+ * Where a signal handler returns to. Unwinders recognize it by its bytes, or by the information here, as in the C
+ * library: where struct ucontext, on the stack, holds the interrupted code's registers. They look for a return address
+ * one byte before it.
  */
 	.macro	found_at register, offset
 	.cfi_escape 0x10, \register, 3, 0x77, 0x80 | (\offset & 0x7f), \offset >> 7 /* DW_CFA_expression: DW_OP_breg7 */

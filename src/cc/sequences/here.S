@@ -11,7 +11,7 @@
 	.hidden	trackway_cc_slot, trackway_cc_verify
 	put	trackway_cc_put_, TW_CC_MOST_PUT
 
-/* Where a function is entered, or a call comes back: r11 has what the slot has, and the buffer is not full, when it returns. */
+/* At a function's entry, or where a call returns: when this returns, r11 equals the slot, and the buffer is not full. */
 	.p2align 4
 	begin	trackway_cc_enter
 	cmpq	%r11, %fs:trackway_cc_slot@tpoff

@@ -1,6 +1,6 @@
 #include "registers.inc"
 	.text
-/* Where code that is known comes to what is not (known.c): which turning in rax, which its caller has on the stack, past the red zone. */
+/* Known code reaches unknown code (known.c). rax has the turning's number; the program's rax is on the stack, past the red zone. */
 	.globl	trackway_cc_turned
 	.hidden	trackway_cc_turned
 	.type	trackway_cc_turned, @function
@@ -21,7 +21,7 @@ trackway_cc_turned:
 	.cfi_endproc
 	.size	trackway_cc_turned, .-trackway_cc_turned
 
-/* Where a second version is entered at the place in rax, and the switch has changed since. Its caller has rax on the stack, past the red zone. */
+/* A second version is entered at the place in rax, and the switch has changed since. The program's rax is on the stack, past the red zone. */
 	.globl	trackway_cc_entered
 	.hidden	trackway_cc_entered
 	.type	trackway_cc_entered, @function

@@ -3,8 +3,10 @@
 
 #define gs_reg(n) %gs:(T_REGS + 8 * n)
 
-/* Flags that are rarely set: all but those of arithmetic, IF, and the bit that is always 1. Engine code runs with them clear. popfq takes long, and is
- * made only where one of them is set. */
+/*
+ * Flags that are rarely set: all except arithmetic flags, IF, and the bit that is always 1. Engine code runs with them
+ * clear. popfq is slow, and executed only if one of them is set.
+ */
 #define FLAGS_RARE 0xfff528
 
 	.text
@@ -37,7 +39,7 @@
 .Lclear\@:
 .endm
 
-/* The registers that a function keeps for who called it. */
+/* The callee-saved registers. */
 .macro push_kept
 	pushq %rbx
 	pushq %rbp
@@ -123,7 +125,7 @@ go_on:	testl $FLAGS_RARE, %gs:T_FLAGS
 	jmp *%gs:T_HOST_TARGET
 tw_enter_end:
 
-/* A signal came since the dispatcher looked: as if it had come between the two labels. (Or it did; then no other can come now.) */
+/* A signal came after the dispatcher's check: as if it had come between the two labels. (Or it did; then no other can come now.) */
 turn_back:
 	leaq tw_reenter(%rip), %rax
 	movq %gs:T_HOST_TARGET, %rcx
@@ -237,7 +239,7 @@ anew:
 
 	.section .rodata
 	.balign 32
-section: /* struct rseq_cs: all of the engine's code but where it begins anew */
+section: /* struct rseq_cs: all of the engine's code except where it restarts */
 	.long 0, 0
 	.quad tw_anew_end, tw_restartable_bytes, anew
 
@@ -271,7 +273,7 @@ tw_load_gs_insn:
 	movl $1, %eax
 	ret
 
-/* void tw_sigreturn(const void *ucontext): as the restorer of the handler whose frame it stands in */
+/* void tw_sigreturn(const void *ucontext): like the restorer of the handler to whose frame it belongs */
 	.globl tw_sigreturn
 tw_sigreturn:
 	movq %rdi, %rsp
@@ -294,7 +296,7 @@ tw_sigreturn_fault:
 	xorl %eax, %eax
 	jmp 1b
 
-/* u64 tw_tsc(void): read when all loads before it have been made, which rdtsc alone does not wait for */
+/* u64 tw_tsc(void): read after all earlier loads have completed, for which rdtsc alone does not wait */
 	.globl tw_tsc, tw_tsc_insn, tw_tsc_fault
 tw_tsc:
 	lfence
@@ -307,7 +309,7 @@ tw_tsc_fault:
 	xorl %eax, %eax
 	ret
 
-/* void tw_with_decoder(void (*fn)(void *), void *arg): vector registers saved, which the decoder uses. */
+/* void tw_with_decoder(void (*fn)(void *), void *arg): saves the vector registers, which the decoder uses. */
 	.globl tw_with_decoder
 tw_with_decoder:
 	pushq %rbp
