@@ -1,4 +1,4 @@
-/* trackway analyze: has an analyzer, one of the library's or a plug-in, look at a recording. */
+/* trackway analyze: runs an analyzer, built-in or a plug-in, on a recording. */
 #include "analyzers/table.h"
 #include "channel/machine.h"
 #include "cli/analyze.h"

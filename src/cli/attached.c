@@ -71,7 +71,7 @@ int tw_attached_is_bare(pid_t pid)
 	return (capabilities(getpid(), "\nCapPrm:") & ~capabilities(pid, "\nCapEff:")) != 0;
 }
 
-/* Its arguments as it shows them, one after another; where it shows none, its name. */
+/* Its arguments as it shows them, one after another; if it shows none, its name. */
 static int take_arguments(struct tw_command *p, char *text, size_t n)
 {
 	for (const char *a = text; a && a < text + n; a += strlen(a) + 1)
@@ -147,7 +147,7 @@ static sigset_t stop_signals(void)
 	return s;
 }
 
-/* Until the process has ended, or goes on natively, or one of these signals comes, which are blocked. */
+/* Waits until the process has ended or continues natively, or one of these (blocked) signals comes. */
 static void wait_for(pid_t pid, int process, int left, const sigset_t *signals, struct tw_attached_end *end)
 {
 	const int asked = signalfd(-1, signals, SFD_CLOEXEC);

@@ -198,7 +198,7 @@ static int make(struct blocks *b)
 
 /* ---- input ---- */
 
-/* Says what was wrong with the trace, and whether there is nothing to show. */
+/* Reports what was wrong with the trace, and whether there is nothing to show. */
 static int judge_trace(const struct blocks *b, const struct tw_trace_facts *facts)
 {
 	const char *name = strcmp(b->input, "-") ? b->input : "standard input";
@@ -389,7 +389,7 @@ static int to_stdout(const struct blocks *b)
 	return (b->output != SUMMARY) + tw_exports_to_stdout(&b->exports);
 }
 
-/* Options that are of no use without another, or beside it. Returns -1 if there are none, or an exit status. */
+/* Options that have no effect without another, or together with it. Returns -1 if there are none, or an exit status. */
 static int check_options(const struct blocks *b)
 {
 	int is_graph = b->output == DOT || b->output == SVG;
@@ -405,7 +405,7 @@ static int check_options(const struct blocks *b)
 	return tw_exports_check(&b->exports, "blocks");
 }
 
-/* No word is left for the input: the last option may have taken it. */
+/* There is no word for the input: the last option may have taken it. */
 static int no_input(const char *taker, const char *taken)
 {
 	if (!taker)

@@ -10,7 +10,7 @@ static const char *per(const struct tw_budget *b)
 	return b->asked.per_thread ? " for each thread" : "";
 }
 
-/* An overshoot is worth a word where it is of more than so much of the period. */
+/* An overshoot is reported if it exceeds this part of the period. */
 static uint64_t notable(const struct tw_budget *b)
 {
 	return b->asked.period / 100;

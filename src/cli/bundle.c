@@ -33,7 +33,7 @@ struct bundle {
 	int sources;
 };
 
-/* Runs tar, with what is written to *input, if that is wanted, on its standard input. Returns its exit status, or -1. */
+/* Runs tar; its standard input is *input, if wanted. Returns its exit status, or -1. */
 static int run_tar(char *const *argv, void (*feed)(FILE *f, void *context), void *context)
 {
 	extern char **environ;
@@ -57,7 +57,7 @@ static int run_tar(char *const *argv, void (*feed)(FILE *f, void *context), void
 	return why || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
 }
 
-/* The name of a source that can be read, without the slash in front and with a NUL behind it. */
+/* The name of a readable source, without the leading slash, with a final NUL. */
 static void put_source(void *f, const char *path)
 {
 	if (path[0] == '/' && !access(path, R_OK))

@@ -1,4 +1,4 @@
-/* trackway cc: a compiler in front of which it stands makes instrumented code. */
+/* trackway cc: put in front of a compiler, makes it produce instrumented code. */
 #include "cc/driver.h"
 #include "cc/wrap.h"
 #include "cli/cli.h"
@@ -124,7 +124,7 @@ static int wrap(const struct cc *c, int argc, char **argv)
 	return wrong != 0;
 }
 
-/* The options, up to the compiler, at argv[optind]. 0, TW_EXIT_USAGE, or -1: the help was printed. */
+/* The options before the compiler, at argv[optind]. 0, TW_EXIT_USAGE, or -1: the help was printed. */
 static int take_options(struct cc *c, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -155,7 +155,7 @@ static int take_options(struct cc *c, int argc, char **argv)
 	return 0;
 }
 
-/* Where both the compiler's name and a build system's launcher have it, it stands there twice. */
+/* If both the compiler's name and a build system's launcher contain it, it comes twice. */
 static int is_named_again(int argc, char **argv)
 {
 	return optind + 1 < argc && !strcmp(tw_base_name(argv[optind]), "trackway") && !strcmp(argv[optind + 1], "cc");

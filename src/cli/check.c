@@ -148,7 +148,7 @@ static int end(void *state, int error)
 	return error;
 }
 
-/* Chunks are replayed in any order: what is wrong with them is told when all have been. */
+/* Chunks are replayed in any order: what is wrong with them is reported after all have been replayed. */
 static int damage(void *context, size_t thread, size_t chunk, int error)
 {
 	const struct check *c = context;
@@ -273,7 +273,7 @@ static void release(struct check *c)
 	free(c->first);
 }
 
-/* The end of a file that was being written when the writer died is not damage. */
+/* A file may end anywhere if its writer died: that is not damage. */
 static void check_opened(struct check *c)
 {
 	int complete = tw_recording_info(c->recording)->complete != 0;
@@ -286,7 +286,7 @@ static void check_opened(struct check *c)
 	}
 }
 
-/* What is missing though nothing is damaged, as info and the summary of record say it. */
+/* What is missing although nothing is damaged, as reported by info and by the summary of record. */
 static void print_missing(const struct check *c)
 {
 	const struct tw_totals *t = tw_recording_totals(c->recording);

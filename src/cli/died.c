@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much is replayed for a call path; and how many crashes are told. */
+/* Instructions replayed for a call path; number of crashes reported. */
 enum { PATH_INSNS = 100000000, MOST_CRASHES = 16, MOST_OTHERS = 4, MOST_FRAMES = 40 };
 
 /* A crash, looked into. */
@@ -45,7 +45,7 @@ static void look_into(struct died *d, const struct tw_crash *crash)
 
 /* ---- words ---- */
 
-/* Whether the kernel forced the signal on the thread for what an instruction did; else it was sent. */
+/* Whether the kernel raised the signal for an instruction of the thread; otherwise it was sent. */
 static int is_fault(const struct tw_fault *f)
 {
 	return f->code > 0 &&
@@ -63,7 +63,7 @@ static int is_execution(const struct tw_fault *f)
 	return f->access == TW_ACCESS_EXECUTE || !is_canonical(f->pc);
 }
 
-/* Right below what there is of the stack: by less than a function takes, as a rule. */
+/* Right below the stack: nearer than the usual size of a frame. */
 static int is_below_stack(const struct tw_fault *f)
 {
 	enum { FRAME = 65536, PAGE = 4096 };
@@ -157,7 +157,7 @@ static void put_attempt(FILE *f, const struct died *d)
 	fputs(is_misaligned ? ", which is not aligned" : reason_of(fault), f);
 }
 
-/* The frames of one piece of code: inlined functions first. `how`: of the first of them; `times`: that many calls in a row are like it. */
+/* The frames of one piece of code, inlined functions first. `how`: for the first of them; `times`: number of equal calls in a row. */
 static void put_code(FILE *f, const struct died *d, uint64_t pc, const char *how, size_t times)
 {
 	struct tw_code_name name;
@@ -182,7 +182,7 @@ static void put_code(FILE *f, const struct died *d, uint64_t pc, const char *how
 	}
 }
 
-/* How many calls in a row, frame i and those that called it, were made at one place. */
+/* How many calls in a row, frame i and its callers, were made at one place. */
 static size_t repeats(const struct tw_backtrace *b, size_t i)
 {
 	size_t n = 1;
@@ -269,13 +269,16 @@ static void put_place(FILE *f, const struct tw_code_name *name)
 	}
 }
 
-/* Code that is a library's, or in no file; not the program's own. */
+/* A library's code, or code in no file; not the program's own. */
 static int is_elsewhere(const char *module)
 {
 	return module[0] == '[' || strstr(module, ".so") != NULL;
 }
 
-/* Where it died, or who went there if that is no code; and if that is in a library, the nearest caller that is not, one with a line if there is any. */
+/*
+ * Where it died, or, if that is not code, the instruction that went there. If that is in a library: the nearest
+ * caller outside, if possible one with a line.
+ */
 static void put_where(FILE *f, const struct died *d)
 {
 	const struct tw_backtrace *b = &d->path;

@@ -123,7 +123,7 @@ static int print_times(struct dump *d, struct tw_text *t)
 
 /* ---- the command ---- */
 
-/* A write failed. Who reads only the beginning of our output means no harm. */
+/* A write failed. A reader that reads only the beginning of our output is not an error. */
 static int write_failed(const struct dump *d, int why)
 {
 	if (why == EPIPE)

@@ -74,7 +74,7 @@ int tw_exports_check(const struct tw_exports *e, const char *command)
 
 /* ---- files ---- */
 
-/* What is written to a file. `path`: of the ELF file it is about. */
+/* Writes one output. `path`: of its ELF file. */
 typedef int write_fn(const struct tw_exports_source *s, const char *path, FILE *f);
 
 static int write_file(const struct tw_exports_source *s, const char *name, const char *path, write_fn *write)
@@ -90,7 +90,7 @@ static int write_file(const struct tw_exports_source *s, const char *name, const
 	return error ? error : closed;
 }
 
-/* One replay for all that is wanted: those that want it in their turn become members, and the last of them has it made. */
+/* One replay for everything wanted: outputs join it one after another, and the last one has it run. */
 struct shared_replay {
 	const struct tw_exports_source *source;
 	struct tw_together members[3]; /* vectors, the profile, calls */
@@ -167,7 +167,7 @@ static int write_autofdo(const struct tw_exports_source *s, const char *path, FI
 	return write_of_file(s, path, f, tw_autofdo);
 }
 
-/* The path of the file meant, as it was mapped; NULL: there is none. */
+/* The path of the meant file, as it was mapped; NULL: none. */
 static const char *find_module(const struct tw_exports *e, const struct tw_exports_source *s)
 {
 	return tw_symbols_find_file(s->symbols, e->module ? e->module : tw_recording_info(s->recording)->program);
@@ -179,7 +179,7 @@ static int has_no_code(const struct tw_recording *r)
 	return tw_recording_n_descriptors(r) && tw_descriptor_blocks(tw_recording_descriptor_at(r, 0))->end == TW_END_UNKNOWN;
 }
 
-/* Replays what has to be: of it the profile comes, the others are written. */
+/* Does the necessary replay: it gives the profile, and writes the other outputs. */
 static int replay_for(const struct tw_exports *e, const struct tw_exports_source *source)
 {
 	struct tw_simpoint vectors = {source->recording, e->simpoint, e->interval ? e->interval : TW_INTERVAL};

@@ -14,7 +14,7 @@ void tw_how_far_tell(void *how_far, size_t done, size_t chunks)
 	const uint64_t now = tw_machine_ns();
 	if (chunks < 2 || !isatty(STDERR_FILENO))
 		return;
-	/* The cursor stays where the line begins, so that what else is said takes its place. */
+	/* The cursor stays at the start of the line, so that other output replaces it. */
 	if (done == chunks && h->told_ns)
 		fputs("\033[K\r", stderr);
 	else if (done < chunks && now - h->told_ns >= RENEWED_NS)

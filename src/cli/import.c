@@ -33,7 +33,7 @@ struct import {
 	int quiet;
 };
 
-/* The name of the trace without directories, what compressed it, and one extension more. */
+/* The trace's name without directories, a compressor's suffix, and one more extension. */
 static void name_program(struct import *im)
 {
 	static const char *const compressed[] = {".gz", ".xz", ".zst"};

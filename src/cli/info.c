@@ -62,7 +62,7 @@ static int is_killed(const struct tw_recording_info *info)
 	return WIFSIGNALED(info->wait_status);
 }
 
-/* Whether the way the program ended is known: not while it runs, and not of an imported trace. */
+/* Whether the program's end is known: not while it runs, nor for an imported trace. */
 static int has_ended(const struct tw_recording_info *info)
 {
 	return info->duration_ns != 0;
@@ -164,7 +164,7 @@ static void print_order(const struct tw_recording_info *info)
 		print_line("calls", info->calls);
 }
 
-/* The modules that trackway cc has instrumented, each once: in recordings of such programs there are no others. Calls fn for each. */
+/* Calls fn once for each module instrumented by trackway cc: recordings of such programs have no others. */
 static void each_instrumented(const struct tw_recording *r, void (*fn)(void *, const char *), void *arg)
 {
 	for (size_t i = 0; tw_recording_info(r)->instrumented && i < tw_recording_n_modules(r); i++) {

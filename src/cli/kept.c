@@ -1,4 +1,4 @@
-/* trackway kept: translations and names that recordings have kept for others, listed or removed. */
+/* trackway kept: lists or removes translations and names that recordings have stored for others. */
 #include "channel/keep.h"
 #include "cli/cli.h"
 #include "cli/options.h"

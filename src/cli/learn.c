@@ -1,4 +1,4 @@
-/* trackway learn: what a learn file has. trackway coverage: how much of what a full recording has. */
+/* trackway learn: the contents of a learn file. trackway coverage: the part of a full recording that it covers. */
 #include "cli/cli.h"
 #include "cli/learned.h"
 #include "cli/how_far.h"
@@ -61,7 +61,7 @@ static double percent(uint64_t part, uint64_t whole)
 
 /* ---- learn ---- */
 
-/* Kinds beyond those that are always learned have a column where there are such facts. */
+/* Kinds that are not always learned have a column if there are such facts. */
 static int is_shown(const struct tw_learn_row *sum, unsigned kind)
 {
 	return kind <= TW_FACT_CALL || sum->n[kind];
@@ -83,7 +83,7 @@ static void print_numbers(const struct tw_learn_row *sum, const uint64_t n[TW_FA
 			printf("%*llu", k > TW_FACT_CALL ? WIDTH : 10, (unsigned long long)n[k]);
 }
 
-/* Behind a module's name, which build of it this is, where there are several. */
+/* After a module's name: which build this is, if there are several. */
 static void print_build(const struct tw_learn_row *row)
 {
 	if (row->is_one_of_several)
@@ -175,7 +175,7 @@ static int by_line(const void *a, const void *b)
 	return files ? files : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Whether its lines are shown, of each module. Says which builds are left out. NULL: no memory. */
+/* By module: whether its lines are shown. Reports builds that are left out. NULL: no memory. */
 static uint8_t *choose_builds(const struct tw_facts *f)
 {
 	uint8_t *chosen = calloc(f->n_modules + 1, 1);
@@ -282,7 +282,7 @@ static void json_coverage(const struct tw_facts *learned, const struct tw_learn_
 	tw_json_close(&j, '}');
 }
 
-/* Of the kinds that need the recording to tell more only those that were learned: the others take longer to find. */
+/* Kinds that need more in the recording are included only if they were learned: they take longer to find. */
 static unsigned kinds_of(const struct tw_facts *learned)
 {
 	uint64_t n[TW_FACT_KINDS];

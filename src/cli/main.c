@@ -82,7 +82,7 @@ static int run(int argc, char **argv)
 		return argc > 2 ? help(argv[2]) : usage(stdout);
 	const struct command *c = find(argv[1]);
 	if (c && c->run != tw_cmd_record && c->run != tw_cmd_cc) {
-		/* A write error says the same, and is said better. The program that is recorded gets the signal as it came. */
+		/* A write error says the same, more clearly. The recorded program gets the signal as usual. */
 		signal(SIGXFSZ, SIG_IGN);
 		tw_heap_to_answer();
 		tw_recover_arguments(argc - 1, argv + 1);
@@ -90,7 +90,7 @@ static int run(int argc, char **argv)
 	return c ? c->run(argc - 1, argv + 1) : TW_EXIT_USAGE;
 }
 
-/* The exit status, once all is written. Who reads only the beginning of our output means no harm. */
+/* The exit status, after all output. A reader that reads only the beginning of our output is not an error. */
 static int end(int status)
 {
 	errno = 0;

@@ -32,7 +32,7 @@ static void close_memory(struct memory *m)
 	tw_names_close(m->names);
 }
 
-/* The name of the call that made it, and the function that made the call. "" if no call is known. */
+/* The name of the call that made it, and the function that called. "" if no call is known. */
 static void find_call(struct memory *m, const struct tw_mapping *x, const char **call, struct tw_code_name *by)
 {
 	*call = "";
@@ -44,7 +44,7 @@ static void find_call(struct memory *m, const struct tw_mapping *x, const char *
 	tw_names_code(m->names, tw_names_image(m->names, tw_recording_thread(m->recording, x->thread)->serial), x->pc, by);
 }
 
-/* A time stamp in seconds since the start, or in cycles where it is not known how many they are. */
+/* A time stamp in seconds since the start, or in cycles if their rate is unknown. */
 static double time_of(const struct tw_recording *r, uint64_t tsc)
 {
 	const struct tw_recording_info *info = tw_recording_info(r);

@@ -27,7 +27,7 @@ static const char help[] = "Usage: trackway pack [OPTION]... DIR\n\n"
 
 /* ---- the work ---- */
 
-/* A lock on the directory, which a recorder has while it writes. -1, with a sentence, if somebody else has it. */
+/* Takes the lock on the directory that a recorder holds while it writes. -1, with a sentence, if another process has it. */
 static int lock(const char *dir)
 {
 	const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -59,7 +59,7 @@ static int pack_to(const char *dir, const char *to, enum tw_coder coder, struct 
 	return error;
 }
 
-/* Besides the recording there may be sources in its directory, which trackway bundle has put there. */
+/* The recording's directory may also contain sources, put there by trackway bundle. */
 static int move_sources(const char *from, const char *to)
 {
 	char old[PATH_MAX + 32], new[PATH_MAX + 32];

@@ -6,7 +6,7 @@
 
 /* ---- what to replay ---- */
 
-/* A replay of the part: what it goes by beside its views, and whom damage is told. */
+/* A replay of the part: its criteria besides the views, and the receiver of damage reports. */
 struct replayed {
 	const struct tw_part *part;
 	const struct tw_replay_options *options;
@@ -55,7 +55,7 @@ static int has_process(const struct tw_part *p)
 	return p->process < 0;
 }
 
-/* The instructions of the thread that the view is of, or of the one that ran longest. */
+/* The instructions of the view's thread, or of the thread that ran longest. */
 static uint64_t longest(const struct tw_recording *r, const struct tw_view *view)
 {
 	uint64_t most = 0;

@@ -1,4 +1,4 @@
-/* trackway paths: the grammar of all that was executed, and the paths in it that were taken most. */
+/* trackway paths: the grammar of everything executed, and the paths in it that were taken most often. */
 #include "analyze/hot_paths.h"
 #include "cli/budget.h"
 #include "cli/cli.h"

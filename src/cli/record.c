@@ -31,7 +31,7 @@ static int run_in_foreground(struct record *r)
 	return status ? status : tw_record_end_like(end.wait_status);
 }
 
-/* All that is not the program's: in the process that the user started, or in the one aside. */
+/* Everything except the program: in the process that the user started, or in the one aside. */
 static int collect(struct record *r)
 {
 	int status = tw_record_prepare_recording(r);
@@ -70,7 +70,7 @@ static uint32_t default_share(void)
 	return (uint32_t)((most < TW_STORE_BYTES ? most : TW_STORE_BYTES) >> 20);
 }
 
-/* Did the run add so little that there is to be no further one? `before`: facts there were. */
+/* Did the run add so little that no further run is needed? `before`: number of facts before. */
 static int is_enough(const struct record *r, uint64_t before)
 {
 	const uint64_t now = tw_learned_count(r->learn);
@@ -78,7 +78,8 @@ static int is_enough(const struct record *r, uint64_t before)
 }
 
 /*
- * All runs but the last are made by children of this process, each as if it were the only one. -1: this is the child, or the last run: go on; else the exit status.
+ * Children of this process make all runs but the last, each as if it were the only one. -1: this is a child, or the
+ * last run: continue; otherwise the exit status.
  */
 static int repeat(const struct record *r)
 {

@@ -16,7 +16,7 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
-/* Where a window was asked for that never opened, or that could not close, it is said why. */
+/* Reports why a requested window never opened, or could not close. */
 static void look_at_window(struct record *r)
 {
 	struct tw_collector_window w;
@@ -41,7 +41,10 @@ static const char *directory_path(const struct record *r, char path[DIRECTORY_PA
 	return path;
 }
 
-/* Keeps what names the code that ran with the recording; if encoding was broken off not all of that is known yet. Without it names are those of the files as they are when they are asked for. */
+/*
+ * Stores the names of the code that ran with the recording. If encoding was interrupted, not all of that code is
+ * known yet. Without stored names, they come from the files as they are when asked for.
+ */
 static void keep_names(const struct record *r)
 {
 	char dir[DIRECTORY_PATH], why[1024], place[TW_KEEP_PATH];
@@ -74,7 +77,10 @@ static void make_small(struct record *r)
 	}
 }
 
-/* What translations have told is in the file, if all of it got there, and nobody else has put another in its place meanwhile: those who begin with the file as it is now may begin with them. */
+/*
+ * If everything told by translations has reached the learn file, and nobody has replaced the file meanwhile, later
+ * runs that start with this file may use these translations.
+ */
 static void learn(struct record *r)
 {
 	char dir[DIRECTORY_PATH];
@@ -180,7 +186,7 @@ static void print_budget(const struct record *r)
 	tw_budget_print_end(stderr, "trackway: ", b, tw_collector_budget_end(r->collector));
 }
 
-/* What the program died of, and what processes that it started crashed of. */
+/* What the program died of, and crashes of processes that it started. */
 static void print_deaths(const struct record *r)
 {
 	struct tw_recording *recording;

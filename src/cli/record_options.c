@@ -343,7 +343,7 @@ static int check_budget(struct record *r)
 	return 0;
 }
 
-/* What analyzers want recorded that is not by default, and what nobody wants. */
+/* What analyzers need that is not recorded by default; what nobody needs is left out. */
 static int take_wishes(struct record *r)
 {
 	const uint32_t needs = tw_with_needs(&r->with);

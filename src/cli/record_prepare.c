@@ -63,7 +63,7 @@ static int not_for_instrumented(const struct record *r, const char *what, const 
 	return tw_record_bad_usage(sentence, value);
 }
 
-/* The recorder counts what it gets, and can end with that; nobody waits for a count. */
+/* The recorder counts what it receives and can stop at a count, but nothing can wait for a count. */
 static int can_be_switched(const struct record *r, const struct tw_where *at)
 {
 	if (!at->kind || (at->kind == TW_WHERE_COUNT && at == &r->stop))
@@ -91,7 +91,7 @@ static int check_switchable(const struct record *r)
 	return 0;
 }
 
-/* What an instrumented program writes is of one kind, from its beginning to its end. */
+/* What an instrumented program writes has one form, from beginning to end. */
 static int check_instrumented(const struct record *r)
 {
 	if (r->format != TW_FORMAT_DEP)
@@ -112,7 +112,7 @@ static int check_instrumented(const struct record *r)
 	return check_switchable(r);
 }
 
-/* What is to be recorded: a command, or a process that runs already. */
+/* What is to be recorded: a command, or a running process. */
 static int find_program(struct record *r)
 {
 	if (!r->pid)
@@ -124,7 +124,7 @@ static int find_program(struct record *r)
 	return status;
 }
 
-/* May a program that is started from here have memory that is written and executed? (PR_GET_MDWE: Linux 6.3.) */
+/* May a program started from here have memory that is both written and executed? (PR_GET_MDWE: Linux 6.3.) */
 static int may_make_code(void)
 {
 	enum { GET_MDWE = 66, REFUSES = 1, NOT_INHERITED = 2, PAGE = 4096 };
@@ -150,7 +150,7 @@ int tw_record_prepare_program(struct record *r)
 	if (!r->pid && (tw_window_before("--start", r->program.path, r->start_at, &r->start, r->quiet) ||
 	                tw_window_before(r->keep_when ? "--keep-when" : "--stop", r->program.path, r->stop_at, &r->stop, r->quiet)))
 		return EXIT_OURS;
-	if (r->rest) /* what instrumented programs carry is part of the rest, and has nothing to do */
+	if (r->rest) /* the run-time part of instrumented programs belongs to the rest, and is idle */
 		setenv("TRACKWAY", "off", 1);
 	r->instrumented = r->native || (!r->plain && !r->with.n && tw_cc_is_instrumented(r->program.path));
 	if (r->instrumented && !r->native && !tw_cc_is_current(r->program.path)) {
@@ -197,7 +197,7 @@ static void default_directory(struct record *r)
 	snprintf(r->dir, sizeof r->dir, "%.*s.tw", NAME_MAX - 8, name);
 }
 
-/* What is known of the recording before it begins; its strings are those of *r. */
+/* What is known of the recording before it begins; the strings belong to *r. */
 static void fill_info(struct record *r, struct tw_recording_info *info)
 {
 	uname(&r->uts);

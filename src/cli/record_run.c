@@ -22,7 +22,8 @@ static int fill_told(void *context, struct tw_control *c)
 }
 
 /*
- * Is what is known left out? By the bare engine within a budget; in programs in two versions whenever all that is learned is what their turnings tell.
+ * Is known code left out? By the bare engine within a budget; in programs in two versions, if turnings tell all that
+ * is to be learned.
  */
 static int learns(const struct record *r)
 {
@@ -37,7 +38,7 @@ static int is_stored(const struct record *r)
 	return r->writer && r->sink != TW_SINK_COUNT && r->format != TW_FORMAT_NONE;
 }
 
-/* Encoding goes on for more than a moment after the program has ended: who asks for something meanwhile is answered. */
+/* Encoding continues for a while after the program has ended: requests are answered meanwhile. */
 static void tell_left(void *context, uint64_t left)
 {
 	const struct record *r = context;
@@ -139,7 +140,7 @@ static void stop(void *context)
 	tw_collector_stop(context);
 }
 
-/* The program has ended; what it left behind is recorded to its end. */
+/* The program has ended; processes that it left behind are recorded to their ends. */
 static void wait_for_others(struct record *r)
 {
 	enum { PATIENCE_MS = 1000, FIRST_PATIENCE_MS = 100 };
@@ -194,7 +195,7 @@ int tw_record_keeps_names(const struct record *r)
 	return r->writer && !r->names_later && !r->learns_bare && r->sink != TW_SINK_COUNT && r->format != TW_FORMAT_NONE;
 }
 
-/* Of a program whose names have been kept all has been that it maps, or nearly so. */
+/* If names are stored for a program, they are stored for nearly everything that it maps. */
 static void begin_ahead(struct record *r)
 {
 	char place[TW_KEEP_PATH], path[PATH_MAX];

@@ -1,4 +1,4 @@
-/* trackway report: what a recording's functions, lines and blocks cost, who calls whom, and what the program died of. */
+/* trackway report: costs of a recording's functions, lines and blocks, callers and callees, and what the program died of. */
 #include "cli/report_state.h"
 #include "cli/cli.h"
 #include "cli/how_far.h"

@@ -1,4 +1,4 @@
-/* What trackway report says where nothing of what was asked for by name is in its table. */
+/* What trackway report says if its table has nothing of what was requested by name. */
 #include "cli/report_state.h"
 #include "names/names.h"
 #include "recording/recording.h"
@@ -20,7 +20,7 @@ const struct tw_absent *report_absent(struct report *r)
 	return &r->absent;
 }
 
-/* Whether something of the function ran in the part that is looked at. */
+/* Whether something of the function ran in the part under consideration. */
 static int ran_here(const struct report *r, const char *wanted)
 {
 	for (size_t i = 0; i < r->costs.n_functions; i++)
@@ -41,7 +41,7 @@ static int ran_inlined(const struct report *r, const char *wanted)
 
 /* ---- how it is told ---- */
 
-/* `wrong`: what was asked for is nowhere. Else it is an answer: of CSV the table alone is. */
+/* `wrong`: what was requested does not exist. Otherwise this is an answer; in CSV the answer is the table alone. */
 static int tell(struct report *r, const char *sentence, int wrong)
 {
 	if (r->rows.form == TW_ROWS_JSON)

@@ -81,12 +81,12 @@ int report_pairs(struct report *r)
 
 /* ---- the tree of calls ---- */
 
-/* The tree as it is shown: depth first, of siblings the most expensive first. */
+/* The tree as shown: depth first, most expensive siblings first. */
 struct tree {
 	struct report *r;
 	const struct tw_context_tree *calls;
 	uint32_t *first, *next; /* of each item: its first child, its next sibling; 0: none */
-	uint32_t *depth;        /* of each item that is shown, + 1; 0: it is not in the part that is asked for */
+	uint32_t *depth;        /* of each shown item, + 1; 0: not in the requested part */
 	uint8_t *chosen;        /* of each item: it is among the top ones */
 };
 
@@ -102,7 +102,7 @@ static int by_inclusive(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Which items are in the part that is asked for, and how deep they stand: all, or those of a function or file with what is below them. */
+/* Which items are in the requested part, and their depths: all, or those of a function or file with everything below. */
 static void find_depths(struct tree *t)
 {
 	const struct tw_context_function *f = t->calls->items;
@@ -112,7 +112,7 @@ static void find_depths(struct tree *t)
 	}
 }
 
-/* With -n the most expensive ones are chosen, so that each stands below who called it. */
+/* With -n, chooses the most expensive ones, so that each is below its caller. */
 static int choose(struct tree *t)
 {
 	uint32_t *order = calloc(t->calls->n + 1, sizeof *order);

@@ -1,4 +1,4 @@
-/* What trackway report writes, and where: tables as text, JSON or comma-separated values, all from one replay; and the page. */
+/* The outputs of trackway report: tables as text, JSON or comma-separated values, all from one replay; and the page. */
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/report_state.h"

@@ -64,7 +64,7 @@ static void json_cost(struct tw_json *j, const struct tw_cost *c)
 	tw_json_number(j, "writes", c->writes);
 }
 
-/* Blocks executed. Of a part they are known only where nothing but blocks was counted. */
+/* Blocks executed. For a part, they are known only if nothing but blocks was counted. */
 static void json_blocks(struct tw_json *j, const struct report *r)
 {
 	if (tw_part_is_all(&r->part))
@@ -147,7 +147,7 @@ static void add_function(struct report *r, const struct tw_cost_function *f)
 	free(place);
 }
 
-/* A row for programs to read, of the function that was asked for and did not run. */
+/* A row, for programs, for the requested function that did not run. */
 static const struct tw_absent *idle_function(struct report *r)
 {
 	if (r->rows.n || !r->function || r->rows.form == TW_ROWS_TEXT || !r->costs.has_code)
@@ -291,7 +291,7 @@ static int by_refs(const void *a, const void *b)
 	return by_line(a, b);
 }
 
-/* The instructions with most references of the lines that are shown; returns how many there are. */
+/* The instructions with most references on the lines shown; returns their number. */
 static size_t choose_strides(struct report *r, struct tw_stride *items)
 {
 	size_t n = 0, most = r->most_rows && r->most_rows < REPORT_STRIDES ? r->most_rows : REPORT_STRIDES;

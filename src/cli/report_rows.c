@@ -1,4 +1,4 @@
-/* What the tables of `report` have in common: which rows are shown, and how a place is called. */
+/* Common to the tables of `report`: which rows are shown, and names of places. */
 #include "cli/report_state.h"
 #include "names/names.h"
 

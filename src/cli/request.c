@@ -10,7 +10,7 @@
 
 enum { TEXT_AT = 19, WIDTH = 80 };
 
-/* The text, broken into lines between words, each beginning at column TEXT_AT; `at` is where the first one stands. */
+/* Prints the text, wrapped between words; each line begins at column TEXT_AT; `at`: current column. */
 static void print_wrapped(FILE *f, const char *text, size_t at)
 {
 	while (*text) {
@@ -90,7 +90,7 @@ static struct option *list_options(const struct tw_analyzer *a)
 	return words;
 }
 
-/* One that says how to run. Returns -1 to go on, or an exit status. */
+/* Handles an option of struct tw_run. Returns -1 to continue, or an exit status. */
 static int take_how(struct tw_run *how, int option)
 {
 	enum { MOST_SECONDS = 1000000 };

@@ -99,7 +99,7 @@ int tw_session_begin(struct tw_session *s, const char *command, const struct tw_
 	return begin(s, jobs, f);
 }
 
-/* Why nothing of the view's function was met. NULL: there is no memory to say so. */
+/* Why the view's function was not met at all. NULL: no memory. */
 static char *why_absent(const struct tw_session *s)
 {
 	struct tw_absent absent;
@@ -124,7 +124,7 @@ static void tell_absent_range(const struct tw_session *s, const char *range)
 	tw_ranges_free(&ranges);
 }
 
-/* What the answer does not tell: files that have changed, names that were not met. */
+/* Reports what the answer does not tell: files that have changed, names that were not met. */
 static int tell_more(const struct tw_session *s)
 {
 	const char *what;

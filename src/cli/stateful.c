@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* How much is replayed at first before the clock is looked at, by tw_parts_cost_before(), for each job. */
+/* How much is replayed before the first look at the clock, in units of tw_parts_cost_before(), for each job. */
 enum { FIRST_COST = 8 << 20 };
 
 struct run {
@@ -152,7 +152,7 @@ uint64_t tw_stateful_first(const struct tw_run *how)
 	return how->every ? FIRST_COST * how->jobs : 0;
 }
 
-/* The next piece is to take about as long as lies between two times that the state is kept. */
+/* The next piece should take about as long as the interval between two saves of the state. */
 uint64_t tw_stateful_next(const struct tw_run *how, uint64_t budget, double seconds)
 {
 	enum { LEAST = 1, MOST = 4 };
@@ -176,7 +176,7 @@ static int is_loaded_next(const struct run *r)
 	return r->next < r->loaded.n && r->loaded.items[r->next].first <= r->whole.end;
 }
 
-/* Of two parts that overlap, which no run of ours writes, the first one counts. */
+/* Of two overlapping parts, which no run of ours writes, the first counts. */
 static int step(struct run *r)
 {
 	if (!is_loaded_next(r))

@@ -1,4 +1,4 @@
-/* trackway stop, trackway keep: what is asked of the recorder of a process while it records. */
+/* trackway stop, trackway keep: requests to the recorder of a process while it records. */
 #include "channel/asked.h"
 #include "cli/attached.h"
 #include "cli/cli.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-/* What the threads of one process add up to, and where it stands in the tree. */
+/* Sums over the threads of one process, and its place in the tree. */
 struct node {
 	const struct tw_process *process;
 	uint64_t threads, insns, refs;
@@ -22,7 +22,7 @@ struct tree {
 
 /* ---- the tree ---- */
 
-/* Two threads of one process with the same number are one, before and after execve. */
+/* Threads of one process with the same number are one, before and after execve. */
 static int is_same_thread(const struct tw_recording *r, size_t thread, size_t process)
 {
 	uint32_t tid = tw_recording_thread(r, thread)->tid;
@@ -43,7 +43,7 @@ static void add_thread(struct tree *t, size_t thread)
 	t->node[process].refs += info->totals.refs;
 }
 
-/* The process that was there when this one was made, and had the number its parent had. */
+/* The process that existed when this one was created, and had its parent's number. */
 static size_t find_parent(const struct tree *t, size_t child)
 {
 	uint32_t pid = t->node[child].process->parent_pid;

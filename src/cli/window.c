@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Is it a program that stands where the engine puts it, not where its file says? */
+/* Is the program position-independent, so that the engine chooses its address? */
 static int moves(const char *program)
 {
 	Elf64_Ehdr header = {0};
