@@ -168,8 +168,7 @@ void tw_with_end(struct tw_with *w, const struct tw_recording_info *end)
 void tw_with_free(struct tw_with *w)
 {
 	for (size_t i = 0; i < w->n; i++) {
-		tw_outfile_close(&w->requests[i].to,
-		                 0); /* the analyzers' process has completed the file through its own copy, if it came so far */
+		tw_outfile_close(&w->requests[i].to, 0); /* the analyzers' process has kept the file, if it came so far */
 		tw_request_free(&w->requests[i].request);
 	}
 	free(w->requests);
