@@ -42,7 +42,7 @@ struct tw_backtrace_options {
 	struct tw_replay_options replay; /* `damage` and its context only */
 };
 
-/* Fills *out, which the caller gives to tw_backtrace_free in any case, for a thread of the recording (as in tw_recording_thread). 0 or an enum tw_error. */
+/* Fills *out for a thread of the recording (as in tw_recording_thread); tw_backtrace_free in any case. 0 or an enum tw_error. */
 int tw_backtrace(const struct tw_recording *r, size_t thread, const struct tw_backtrace_options *options, struct tw_backtrace *out);
 void tw_backtrace_free(struct tw_backtrace *b);
 

@@ -1,11 +1,14 @@
-/* What of calls the shadow stack (callstack.h), what follows calls and what is made of that (calls.h) share. */
+/* Shared by the shadow stack (callstack.h), the code that follows calls, and their results (calls.h). */
 #ifndef TW_CALL_H
 #define TW_CALL_H
 
 #include <stdint.h>
 #include <trackway/replay.h>
 
-/* What is counted. It is stored and loaded 16 bytes at a time: where these lie across two lines of the caches, who loads what was just stored waits, and following calls takes 1.6 times as long. */
+/*
+ * Counters. They are stored and loaded 16 bytes at a time: if these cross a cache line, a load right after the store
+ * stalls, and following calls takes 1.6 times as long.
+ */
 struct tw_cost {
 	_Alignas(16) uint64_t insns;  /* instructions */
 	uint64_t refs, reads, writes; /* a modify is one reference, a read and a write */
@@ -16,7 +19,7 @@ struct tw_cost {
 enum tw_call_kind {
 	TW_CALL_FUNCTION,
 	TW_CALL_STUB,     /* an entry of a PLT: leads to a function, is none */
-	TW_CALL_RESOLVER, /* what the common entry of a PLT jumps to, the first time a function is called */
+	TW_CALL_RESOLVER, /* target of a PLT's common entry the first time a function is called */
 };
 
 /* The function a piece of code belongs to. */
@@ -43,7 +46,7 @@ struct tw_call {
 	uint64_t to_pc; /* where the callee was entered first */
 };
 
-/* What an instruction cost by itself in one context. Sorted by function, level, image, address. */
+/* Self cost of an instruction in one context. Sorted by function, level, image, address. */
 struct tw_call_insn {
 	struct tw_context in;
 	uint32_t image;
@@ -57,14 +60,18 @@ struct tw_call_insn {
 
 struct tw_calls_options {
 	struct tw_replay_options replay; /* `grain` is ignored; calls are followed in order, by one worker at a time */
-	/* The function of the code at pc of an image (see profile.h); `called`: a call has led there. *place is all zeros. 0, or an error that ends the
-	 * replay. */
+	/*
+	 * The function of the code at pc of an image (see profile.h); `called`: a call has led there. *place is all zeros
+	 * before. 0, or an error that ends the replay.
+	 */
 	int (*place)(void *context, uint32_t image, uint64_t pc, int called, struct tw_call_place *place);
-	/* After all was replayed: not 0 if place() would answer otherwise now, as calls have led elsewhere since. All is replayed once more then, with functions
-	 * numbered anew; what calls have taught place() is not forgotten. */
+	/*
+	 * After the replay: not 0 if place() would answer differently now because of later calls. Then everything is
+	 * replayed once more, with functions renumbered; what place() learned from calls is kept.
+	 */
 	int (*again)(void *context);
 	void *context; /* for both */
-	/* In place of tw_replay, to have the analyzer see a part of the execution only; NULL: tw_replay. */
+	/* Used instead of tw_replay, to let the analyzer see only a part of the execution; NULL: tw_replay. */
 	int (*run)(void *run_context, const struct tw_recording *r, const struct tw_replay_options *replay,
 	           const struct tw_analyzer *analyzer, void *arg);
 	void *run_context;

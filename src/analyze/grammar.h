@@ -39,11 +39,11 @@ void tw_symbol_list_free(struct tw_symbol_list *l);
 /* 0: there is no memory. */
 int tw_symbol_list_add(struct tw_symbol_list *l, uint32_t symbol);
 
-/* The number of the rule that expands to these symbols, which is made if there is none. TW_NO_RULE: there is no memory, or 2^30 rules are there. */
+/* The number of the rule that expands to these symbols, added if necessary. TW_NO_RULE: no memory, or 2^30 rules exist. */
 #define TW_NO_RULE UINT32_MAX
 uint32_t tw_grammar_rule(struct tw_grammar *g, const uint32_t *symbols, uint64_t n);
 
-/* A symbol of a grammar as seen by Sequitur, for which they are all terminals: its own terminals are below TW_GRAMMAR_PHRASE. */
+/* A symbol of a grammar as seen by Sequitur, to which all of them are terminals: its own terminals are below TW_GRAMMAR_PHRASE. */
 #define TW_GRAMMAR_PHRASE 0x40000000u
 
 static inline uint32_t tw_grammar_phrase(uint32_t symbol)
@@ -57,7 +57,7 @@ static inline uint32_t tw_grammar_phrase(uint32_t symbol)
  */
 int tw_grammar_take(struct tw_grammar *g, const struct tw_sequitur *s, struct tw_symbol_list *start);
 
-/* Adds the rules of `from`: (*map)[i] becomes the symbol of its rule i here. The caller frees *map. 0: there is no memory. */
+/* Adds the rules of `from`: (*map)[i] becomes the symbol of its rule i here. The caller frees *map. 0: no memory. */
 int tw_grammar_add(struct tw_grammar *g, const struct tw_grammar *from, uint32_t **map);
 
 static inline uint64_t tw_grammar_length(const struct tw_grammar *g, uint32_t rule)
@@ -65,7 +65,7 @@ static inline uint64_t tw_grammar_length(const struct tw_grammar *g, uint32_t ru
 	return g->first[rule + 1] - g->first[rule];
 }
 
-/* Calls f for each terminal that `symbol` expands to, in order, until it returns something else than 0; returns that. -1: there is no memory. */
+/* Calls f for each terminal of `symbol`'s expansion, in order, until it returns a value other than 0, which is returned. -1: no memory. */
 int tw_grammar_expand(const struct tw_grammar *g, uint32_t symbol, int (*f)(void *context, uint32_t terminal), void *context);
 
 #endif

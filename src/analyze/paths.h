@@ -36,7 +36,7 @@ struct tw_paths {
 	size_t n_threads;
 };
 
-/* Replays `r` and fills *out, which the caller gives to tw_paths_free (on failure it is empty). `options` may be NULL; `grain` is ignored. */
+/* Replays `r` and fills *out, which is empty on failure; tw_paths_free. `options` may be NULL; `grain` is ignored. */
 int tw_paths_run(const struct tw_recording *r, const struct tw_replay_options *options, struct tw_paths *out);
 void tw_paths_free(struct tw_paths *p);
 

@@ -1,6 +1,8 @@
 /*
- * Recordings of parts of a process: of a program that trackway cc has instrumented. The C library is not in them, nor is anything else that was not compiled so: a call may lead there, a return too, and what runs there may call
- * what is recorded, once or often, before it returns. None of that is seen but by what runs next: behind the call, or where a function begins.
+ * cct of recordings of only parts of a process: programs instrumented by trackway cc. The C library and all other
+ * code that was not compiled so are not recorded. A call, or a return, may lead there, and that code may call
+ * recorded code, any number of times, before it returns. The recording shows this only by what runs next: the code
+ * after the call, or the start of a function.
  */
 #include "analyzers/cct_parts.h"
 #include "base/array.h"
@@ -22,7 +24,7 @@ int tw_cct_parts_begins(struct tw_cct_state *s, uint32_t block, uint64_t pc)
 	return known[block] == YES;
 }
 
-/* Where the block that ended jumps to or calls; 0: that is not known. */
+/* The target of the previous block's jump or call; 0: unknown. */
 static uint64_t target_of_last(const struct tw_cct_state *s)
 {
 	if (s->segment == TW_SEGMENT_NONE)
@@ -32,7 +34,7 @@ static uint64_t target_of_last(const struct tw_cct_state *s)
 	return tw_descriptor_blocks(run->descriptor)[run->block].target;
 }
 
-/* Has the function on top returned to code that is not recorded, or jumped there? */
+/* Has the top function returned to unrecorded code, or jumped there? */
 static int has_left(struct tw_cct_state *s, uint64_t pc, uint64_t slot)
 {
 	if (s->stack.n < 2)
@@ -49,7 +51,7 @@ static int has_left(struct tw_cct_state *s, uint64_t pc, uint64_t slot)
 	}
 }
 
-/* It has: its frame goes, and a function that begins was called from there, too. */
+/* The top function has left: pops its frame. If a function starts at this block, the same call site has called it, too. */
 static int come_back(struct tw_cct_state *s, uint32_t block, uint64_t pc)
 {
 	const struct tw_context_frame left = s->stack.frames[--s->stack.n];

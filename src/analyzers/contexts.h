@@ -107,19 +107,22 @@ struct tw_context_maps {
 	uint32_t *block, *node, *root;
 };
 
-/* Adds the nodes and parts of another tree, of which m says where blocks and roots are; m->node[i] becomes the number of its node i. 0 or TW_ERR_MEMORY. */
+/*
+ * Adds the nodes and parts of another tree; m says where its blocks and roots are; m->node[i] becomes the number of
+ * its node i. 0 or TW_ERR_MEMORY.
+ */
 int tw_contexts_add_nodes(struct tw_contexts *c, const struct tw_contexts *more, const struct tw_context_maps *m);
 
 /* Adds another tree. 0 or TW_ERR_MEMORY. */
 int tw_contexts_merge(struct tw_contexts *c, const struct tw_contexts *more);
 
-/* The number in `c` of a node of another tree, or of a root, which is made with what is above it if it is not there. TW_CONTEXT_NONE: no memory. */
+/* The number in `c` of a node of another tree, or of a root, which is added with its ancestors if necessary. TW_CONTEXT_NONE: no memory. */
 uint32_t tw_contexts_copy_node(struct tw_contexts *c, const struct tw_contexts *from, uint32_t node);
 uint32_t tw_contexts_copy_root(struct tw_contexts *c, const struct tw_contexts *from, uint32_t root);
 
 /*
- * Asks for each start that has a root which node it is: `ask` sets *node to one of `to`, or leaves it. What ran in
- * the start then ran in that node. Numbers of blocks stay, others do not. 0 or an error.
+ * Asks for each start with a root which node it is: `ask` sets *node to one of `to`, or leaves it. What ran in the
+ * start then counts for that node. Numbers of blocks stay valid, others do not. 0 or an error.
  */
 typedef int tw_contexts_ask(void *context, struct tw_contexts *to, const struct tw_contexts *c, const struct tw_context_node *beginning,
                             uint32_t *node);

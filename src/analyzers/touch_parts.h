@@ -1,5 +1,6 @@
 /*
- * How often each part of a variable is touched: each member of a structure, of an array's elements all together ("table[].next"). By address while batches come, by name at the end.
+ * How often each part of a variable is accessed: each member of a structure; the elements of an array together
+ * ("table[].next"). By address while batches come, by name at the end.
  */
 #ifndef TW_TOUCH_PARTS_H
 #define TW_TOUCH_PARTS_H
@@ -13,7 +14,7 @@
 /* All zeros at first. */
 struct tw_touch_parts {
 	struct tw_rows rows; /* by address and image: reads, writes */
-	uint64_t is_full;    /* 1: there are too many addresses to name them all, and none is told */
+	uint64_t is_full;    /* 1: there are too many addresses to name them all, and none is reported */
 };
 
 /* An access of `type`. 0 or TW_ERR_MEMORY. */
@@ -23,7 +24,7 @@ int tw_touch_parts_pack(const struct tw_touch_parts *p, FILE *to);
 int tw_touch_parts_unpack(struct tw_touch_parts *p, FILE *from);
 void tw_touch_parts_free(struct tw_touch_parts *p);
 
-/* The table `parts`, those first that are touched most often; none where only one part is. 0 or TW_ERR_MEMORY. */
+/* The table `parts`, most accessed first; empty if only one part is accessed. 0 or TW_ERR_MEMORY. */
 int tw_touch_parts_print(const struct tw_touch_parts *p, struct tw_names *names, struct tw_answer *a);
 
 #endif

@@ -23,7 +23,7 @@
  */
 #define SLOW_NS (2000 * 1000 * 1000ull)
 enum { FREE_NS = 1000 * 1000 * 1000, CLEARED = 8 };
-enum { READY = 4 }; /* buffers that are there before a thread with a budget comes to them */
+enum { READY = 4 }; /* buffers that are available before a thread with a budget reaches them */
 
 /* ---- one buffer ---- */
 
@@ -40,7 +40,7 @@ void tw_drain_descriptors(struct tw_collector *c, uint32_t s)
 		tw_drain_note_failure(c, error);
 }
 
-/* What is taken of the thread next stops where the count is reached. */
+/* Reading the thread's data stops where the count is reached. */
 static struct tw_demux_stop *stop_of(const struct tw_collector *c, struct tw_drained *t)
 {
 	if (c->stop_at == UINT64_MAX)
@@ -256,7 +256,7 @@ static void adopt(struct tw_collector *c, uint32_t s)
 		tw_drain_descriptors(c, s); /* there may be many kept ones: take them while the program runs, not at its end */
 }
 
-/* Takes what the thread of slot s has counted. `live`: it runs on. */
+/* Takes what the thread of slot s has counted. `live`: it is still running. */
 static void take_tally(struct tw_collector *c, uint32_t s, int live)
 {
 	const struct tw_tally_input in = {c->tables, c->control, c->fd, c->base, s};
@@ -411,7 +411,7 @@ void tw_drain_clear_slots(struct tw_collector *c, uint64_t now)
 
 /* ---- threads that died ---- */
 
-/* The thread of slot s, if it holds the descriptor lock so, holds it no more. */
+/* If the thread of slot s holds the descriptor lock in this way, releases it. */
 static void unlock_descriptors(struct tw_collector *c, uint32_t s, uint64_t holder)
 {
 	if ((uint32_t)holder == s + 1)
@@ -419,8 +419,9 @@ static void unlock_descriptors(struct tw_collector *c, uint32_t s, uint64_t hold
 }
 
 /*
- * It was stopped, a moment after somebody held the lock so: does it begin anew what it does under it? Others would wait until it is continued, as they cannot see that where processes number
- * each other differently.
+ * Was the thread stopped, a moment after `holder` was seen in the lock, in a section that it will restart? Without
+ * this, others would wait until it is continued: they cannot see its state where processes number each other
+ * differently.
  */
 static int begins_anew(const struct tw_seen *seen, uint64_t holder)
 {

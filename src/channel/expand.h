@@ -43,28 +43,31 @@
 struct tw_expand;
 
 /*
- * For recordings of this format. NULL if there is no memory. `logged`: REFS events follow the blocks (--verify). `count_only`: blocks whose values need not be
- * looked at are not written, but counted in the tally, as far as that is quick.
+ * For recordings of this format. NULL: no memory. `logged`: REFS events follow the blocks (--verify). `count_only`:
+ * blocks whose values need not be examined are not written but counted in the tally, if that is quick.
  */
 struct tw_expand *tw_expand_new(uint32_t format, int logged, int count_only);
 void tw_expand_free(struct tw_expand *x);
 
-/* Takes descriptors, back to back, that tw_demux_descriptors has taken; they are used in place and must stay. Returns 0 or TW_ERR_MEMORY. */
+/*
+ * Takes adjacent descriptors that tw_demux_descriptors has taken; they are used in place and must stay valid. Returns
+ * 0 or TW_ERR_MEMORY.
+ */
 int tw_expand_descriptors(struct tw_expand *x, const uint8_t *bytes, uint64_t n);
 
 /*
- * A program (the lower half of its serial number counts) has ended, and no buffer of it is left: its descriptors are used no more. Adds what was counted
- * of them and not written.
+ * A program (identified by the lower half of its serial number) has ended, and none of its buffers is left: its
+ * descriptors are no longer used. Adds the counts of blocks that were not written.
  */
 void tw_expand_forget(struct tw_expand *x, uint32_t program, struct tw_totals *totals);
 
-/* Begins a buffer. `torn`: its thread died in it; in->bytes is then the whole of it. */
+/* Begins a buffer. `torn`: its thread died in it; in->bytes is then the whole buffer. */
 void tw_expand_begin(struct tw_expand *x, const struct tw_demux_input *in, int torn);
 
 /*
- * The next piece of it as a buffer of the plain form, which stays until the next call but one; each begins with a KEYFRAME, in all but the first with registers 0:
- * they are not known. *last: it is the last. Returns 1; 0 when there is none left; or an error, TW_ERR_FRAGMENT or TW_ERR_STREAM, where
- * the buffer is not what the engine writes.
+ * The next piece of it as a buffer of the plain form, valid until the next call but one. Each begins with a KEYFRAME;
+ * in all but the first its registers are 0, since they are unknown. *last: it is the last. Returns 1; 0 when none is
+ * left; or TW_ERR_FRAGMENT or TW_ERR_STREAM if the buffer is not what the engine writes.
  */
 int tw_expand_next(struct tw_expand *x, struct tw_demux_input *out, int *last);
 

@@ -8,8 +8,9 @@
 #include "base/channel.h"
 
 /*
- * FUNCTION, MODULE!FUNCTION, 0xADDRESS in memory, MODULE!0xADDRESS (a file's own, as nm prints it; value has it, and there is no function), NUMBERs, NUMBERms, NUMBERus or NUMBERns (time since the start; decimals), or NUMBERi (instructions; k, M or G may stand before the i).
- * 0: the text is none of these.
+ * FUNCTION, MODULE!FUNCTION, 0xADDRESS in memory, MODULE!0xADDRESS (the file's own, as nm prints it; it is in value,
+ * without a function), NUMBERs, NUMBERms, NUMBERus or NUMBERns (time since the start; may have decimals), or NUMBERi
+ * (instructions; k, M or G may precede the i). 0: none of these.
  */
 int tw_where_parse(const char *text, struct tw_where *where);
 

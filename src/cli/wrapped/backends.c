@@ -1,6 +1,6 @@
 /*
- * What libdw knows of processors that Trackway does not run on, in the place of what its archive has: nothing, and then it does without. Their tables are full of pointers, which are relocated whenever
- * the tool is started.
+ * Replaces, from libdw's archive, its knowledge of processors on which Trackway does not run: libdw then does
+ * without. The tables there are full of pointers, which would be relocated at each start of the tool.
  */
 #include <elfutils/libdw.h>
 

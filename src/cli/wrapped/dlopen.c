@@ -1,6 +1,7 @@
 /*
- * dlopen as libdwfl calls it from its archive (ld's --wrap). It loads libdebuginfod, and 30 libraries with that, for any file without debug information, which takes longer than all other names
- * of a short recording; without servers to ask that library does nothing.
+ * dlopen as called by libdwfl from its archive (ld's --wrap). For any file without debug information, it would load
+ * libdebuginfod with 30 other libraries. This takes longer than all other names of a short recording, and without
+ * servers to ask that library does nothing.
  */
 #include "names/dwarf_file.h"
 

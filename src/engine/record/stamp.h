@@ -20,10 +20,13 @@
 /* Is this instruction to be stamped? */
 bool tw_stamp_wanted(const struct insn *i);
 
-/* Emits the event before, at the fragment's entry, or behind, after its record is closed, with what of the state is in force besides. */
+/* Emits the first event, at the fragment's entry, or (`after`) the second, after its record is closed. `flags`: further state in force. */
 void tw_stamp_emit(struct emit *e, const struct insn *i, bool after, u32 flags);
 
-/* f was left at state s, with exact registers and bufptr: writes the second event if that has not been done, takes back the first if there is no record. */
+/*
+ * f was left at state s, with exact registers and bufptr: writes the second event if still missing, or takes back the
+ * first if there is no record.
+ */
 void tw_stamp_left(struct thread *t, const struct tw_recorded *f, const struct state_entry *s);
 
 /* Is this the fault of a stamp's rdtsc, which the program has disabled (PR_SET_TSC)? Then the time is 0. */

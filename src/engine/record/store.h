@@ -1,5 +1,5 @@
 /*
- * What a fragment's code writes to its record: its number on entry, the values of its plan, the statuses of
+ * What a fragment's code writes to its record: its number at entry, the values of its plan, the statuses of
  * registers.
  */
 #ifndef TW_ENGINE_STORE_H
@@ -11,8 +11,8 @@
 void tw_emit_number(struct emit *e);
 
 /*
- * Tagged form: bytes of a block's tag, and of the escape before it, where the block before had tag `before`; and in a superblock the code that ends the
- * record of the part before and begins that of this one. `flags`: of the state in force.
+ * Tagged form: bytes of a block's tag, including its escape, if the previous block had tag `before`; and, in a
+ * superblock, code that ends the previous part's record and begins this one's. `flags`: of the state in force.
  */
 u16 tw_tag_bytes(u32 before, u32 tag);
 void tw_emit_next_tag(struct emit *e, const struct block *b, u16 part, const struct piece *pieces, u32 flags);

@@ -12,8 +12,8 @@
 #include "engine/record/room.h"
 
 /*
- * Gives a descriptor that is complete but for this its tag, and TW_DESC_ANNOUNCED where other code of the program had its address before. Under the
- * descriptor lock.
+ * Gives its tag to a descriptor that is otherwise complete, and TW_DESC_ANNOUNCED if other code of the program had
+ * its address before. Under the descriptor lock.
  */
 void tw_tag_draw(struct tw_descriptor *d);
 

@@ -36,21 +36,22 @@ void tw_window_mapped(const char *path, u64 address, u64 length, u64 offset);
 bool tw_window_stops_at(u64 pc);
 
 /*
- * The thread, about to enter at t->pc, looks whether the mode is to change, and whether it has. Under the lock, which it may let go of meanwhile. True: the
- * thread's mode is another than when it last entered, and what it knows of exits and contexts is void.
+ * The thread, about to enter at t->pc, checks whether the mode must change, and whether it has. Under the lock, which
+ * it may release meanwhile. True: the mode differs from that of the thread's last entry, so what the thread knows of
+ * exits and contexts is invalid.
  */
 bool tw_window_look(struct thread *t);
 
-/* The mode never changes (any more), and the thread has followed it: there is nothing to look at. */
+/* The mode does not change any more, and the thread has followed it: no check is needed. */
 bool tw_window_steady(const struct thread *t);
 
-/* A child that is not to be recorded, with memory of its own: it is closed for good. */
+/* A child that is not to be recorded, with memory of its own: it stays in closed mode. */
 void tw_window_close_for_good(void);
 
 /* The thread's stream says that it is recorded from here on, or why not (enum tw_left_out). Before it enters the cache. */
 void tw_window_tell(struct thread *t, bool open, u32 reason);
 
-/* Has a time come, or a count been reached, that this process has not followed yet? Threads are to come by the dispatcher then. */
+/* Has a time or count been reached that this process has not followed yet? Then threads must come to the dispatcher. */
 bool tw_window_is_due(void);
 
 #endif

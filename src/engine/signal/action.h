@@ -12,21 +12,28 @@
 struct tw_ucontext;
 typedef void (*tw_handler)(int signo, siginfo_t *info, struct tw_ucontext *uc);
 
-/* Once per process: the engine's handler for the synchronous signals. Dispositions inherited from before stay: `ignored`, a set; NULL: those that the kernel has. */
+/*
+ * Once per process: installs the engine's handler for synchronous signals. Inherited dispositions are preserved:
+ * `ignored`, a set; NULL: the kernel's present ones.
+ */
 void tw_action_init(tw_handler handler, const u64 *ignored);
 
 /* A new thread's dispositions: its parent's own table (CLONE_SIGHAND), or a copy of it. Before tw_action_thread. */
 void tw_action_share(struct thread *child, struct thread *parent, bool shared);
 
-/* A thread that was given none has its process's. In the first process of a namespace, which is spared its core dumps, the kernel has these signals to itself. */
+/*
+ * A thread without dispositions of its own uses its process's. In the first process of a namespace, which does not
+ * dump core, the kernel handles these signals itself.
+ */
 void tw_action_thread(struct thread *t);
 
 /* CLONE_CLEAR_SIGHAND: handlers become SIG_DFL. */
 void tw_action_clear_handlers(struct thread *t);
 
 /*
- * For execve, which keeps what is ignored: the kernel ignores those synchronous signals that the application does, or has the engine's handler again. Nothing may fault
- * meanwhile; so not where other threads run. (A new program under the engine is told; a native one finds SIG_DFL then.)
+ * For execve, which preserves ignored signals: makes the kernel ignore the synchronous signals that the application
+ * ignores, or reinstalls the engine's handler. Nothing may fault meanwhile, so this is not done if other threads run.
+ * (A new program under the engine is told; a native one then finds SIG_DFL.)
  */
 void tw_action_tell_ignored(const struct thread *t, bool told);
 
@@ -39,7 +46,7 @@ void tw_action_unlock(void);
 
 bool tw_action_has_handler(const struct ksigaction *a);
 
-/* The action for a signal that is delivered now; `to_handler`: to the handler, if there is one, which is taken away with that if it is for one time. */
+/* The action for a signal that is being delivered; `to_handler`: to the handler, if there is one; a one-time handler is thereby removed. */
 struct ksigaction tw_action_take(struct thread *t, int signo, bool to_handler);
 
 /* rt_sigaction: the kernel's result. */

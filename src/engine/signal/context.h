@@ -15,28 +15,28 @@ struct tw_ucontext;
 /* Is this an address in the cache? */
 bool tw_context_in_cache(u64 host);
 
-/* Takes the interrupted state as the application's: the thread does not simply go on where it was. */
+/* Takes the interrupted state as the application's: the thread will not simply continue where it was. */
 void tw_context_load(struct thread *t, struct tw_ucontext *uc);
 
-/* The thread goes on in tw_resume_cache when the handler returns, with everything else as the kernel saved it. */
+/* The thread continues in tw_resume_cache when the handler returns, with everything else as the kernel saved it. */
 void tw_context_resume_after(struct thread *t, struct tw_ucontext *uc);
 
-/* The thread leaves the cache where it is, and goes on by way of the dispatcher. */
+/* The thread leaves the cache where it is, and continues by way of the dispatcher. */
 void tw_context_come_by(struct thread *t, struct tw_ucontext *uc);
 
 /*
- * The next instruction in the cache is made as a single step. Until then no signal comes that could do without: one that always came first would keep
- * the step from ever being made.
+ * Executes the next instruction in the cache as a single step. Until then, no postponable signal arrives: a signal
+ * that always came first would prevent the step for ever.
  */
 void tw_step_start(struct tw_ucontext *uc);
 
-/* The step, if there is one, is over, made or not: flags are the application's again. */
+/* Any step is over, executed or not: flags are the application's again. */
 void tw_step_stop(struct thread *t, struct tw_ucontext *uc);
 
 /* Is the state at this address in the cache not the application's? */
 bool tw_context_is_unsettled(u64 host);
 
-/* Where it is not, goes on in steps until it is. False: it is. */
+/* If it is not, continues in steps until it is. False: it is. */
 bool tw_context_settle(struct thread *t, struct tw_ucontext *uc);
 
 #endif

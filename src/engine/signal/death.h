@@ -12,15 +12,15 @@
 #include "engine/signal/room.h"
 
 /*
- * t->pc, t->regs, t->flags are what the program died with. `info`: as it was sent, or NULL. `xstate`: the kernel's image of the vector registers, or NULL:
- * they are live.
+ * t->pc, t->regs, t->flags are those with which the program died. `info`: as it was sent, or NULL. `xstate`: the
+ * kernel's image of the vector registers, or NULL: they are live.
  */
 void tw_death(struct thread *t, int signo, const siginfo_t *info, const void *xstate) __attribute__((noreturn));
 
-/* The first process of a namespace, which no signal ends by default that the kernel does not force on it. */
+/* The first process of a namespace: no signal kills it by default unless the kernel forces it. */
 bool tw_death_spares(const struct thread *t);
 
-/* Leaves the kernel to do with the signal what it does by default; other signals are blocked. */
+/* Makes the kernel perform the signal's default action; other signals are blocked. */
 void tw_death_by_default(const struct thread *t, int signo, const siginfo_t *info);
 
 #endif

@@ -5,12 +5,12 @@
 #include "engine/signal/room.h"
 
 /*
- * The process is about to die of a signal: told in a FAULT event, whatever is recorded of the thread. t->pc and t->regs are what it died with; `info`: as the
- * signal was sent, or NULL. S (record/buffer.h)
+ * The process is about to die of a signal: told in a FAULT event, whatever is recorded of the thread. t->pc and
+ * t->regs are those with which it died; `info`: as the signal was sent, or NULL. S (record/buffer.h)
  */
 void tw_fault_fatal(struct thread *t, int signo, const siginfo_t *info);
 
-/* The thread's own doing, for which there is a handler: told before the SIGNAL event. Breakpoints and single steps are not: nothing was left undone there. S */
+/* A fault with a handler: told before the SIGNAL event. Breakpoints and single steps are not told: they leave nothing undone. S */
 void tw_fault_handled(struct thread *t, int signo, const siginfo_t *info);
 
 #endif

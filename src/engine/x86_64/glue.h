@@ -1,5 +1,6 @@
 /*
- * The assembly between the application's code and the engine's C (glue.S). Addresses; only those declared as functions with arguments are called from C.
+ * The assembly between the application's code and the engine's C (glue.S). These are addresses; only those declared
+ * as functions with arguments are called from C.
  */
 #ifndef TW_GLUE_H
 #define TW_GLUE_H
