@@ -10,8 +10,9 @@
 typedef int tw_compare(const void *, const void *);
 
 /*
- * The array with room for item number n, counted from 0: `items` where it is, or moved to more room, of which the new part is not set. *room: the items there
- * is room for, 0 where `items` is NULL. NULL: no memory; then nothing has changed. It is the caller's to free().
+ * The array with room for item number n, counted from 0: `items` itself, or moved to a larger block, whose new part is not
+ * initialized. *room: number of items there is room for; 0 if `items` is NULL. NULL: no memory, and nothing has changed. The
+ * caller must free() it.
  */
 void *tw_array_room(void *items, size_t n, size_t *room, size_t size);
 

@@ -183,8 +183,8 @@ static inline uint64_t tw_slot_mark(uint32_t serial)
 }
 
 /*
- * The collector asks a thread that has computed for long to hand over what it has written, by a signal as of the engine's timers (SIGTRAP with SI_TIMER). It must not come where the engine
- * is not.
+ * The collector asks a thread that has been computing for long to hand over its buffer, by a signal like those of the
+ * engine's timers (SIGTRAP with SI_TIMER). It must not arrive in a thread without the engine.
  */
 enum tw_slot_ask {
 	TW_ASK_CLOSED, /* the thread cannot be asked: it is not the engine's, or is about to end or to run without it */

@@ -1,5 +1,6 @@
 /*
- * One instruction, decoded for the rewriter: the engine's view of it (references, updates), and the registers and flags it reads and writes.
+ * One instruction, decoded for the rewriter: the engine's view of it (references, updates), and the registers and flags it
+ * reads and writes.
  */
 #ifndef TW_CC_DECODE_H
 #define TW_CC_DECODE_H

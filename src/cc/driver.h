@@ -1,6 +1,7 @@
 /*
- * `trackway cc`: runs a compiler so that what it compiles is instrumented. For each source: the compiler makes assembly, with the user's own flags; that is assembled
- * once for its encodings, rewritten, and assembled again. A link gets the run-time part, and is finished.
+ * `trackway cc`: runs a compiler so that the code it compiles is instrumented. For each source, the compiler makes assembly,
+ * with the user's own flags; this is assembled once for its encodings, rewritten, and assembled again. A link gets the
+ * run-time part, and its output is completed.
  */
 #ifndef TW_CC_DRIVER_H
 #define TW_CC_DRIVER_H

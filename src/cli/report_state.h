@@ -1,5 +1,8 @@
-/* What the parts of `trackway report` share: report.c (options), report_print.c (tables), report_calls.c (tables of calls), report_rows.c (which rows are shown), report_absent.c (what is said where there are none), report_files.c (what is
- * written where, the page too). */
+/*
+ * Shared by the parts of `trackway report`: report.c (options), report_print.c (tables), report_calls.c (tables of calls),
+ * report_rows.c (which rows are shown), report_absent.c (messages if there are none), report_files.c (output files and the
+ * page).
+ */
 #ifndef TW_REPORT_STATE_H
 #define TW_REPORT_STATE_H
 

@@ -20,7 +20,8 @@
  *
  *     SECONDS THREAD PID/TID CALL(ARGUMENTS) = RESULT <SECONDS> FUNCTION
  *
- * When it was made, by whom, how long it took, and in which function (of which file); cycles in place of seconds where the recording does not tell their rate.
+ * When the call was made, by which thread, how long it took, and in which function (of which file). Cycles instead of
+ * seconds if the recording does not have their rate.
  */
 struct tw_names;
 struct tw_times_options {
