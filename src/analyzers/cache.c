@@ -46,9 +46,10 @@ static void *begin(void *arg)
 	struct tw_cache_state *s = calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
-	s->context = s->objects.context = arg;
+	s->context = arg;
 	s->thread = UINT32_MAX;
-	if (take_options(s)) {
+	if (take_options(s) || tw_objects_init(&s->objects, arg)) {
+		tw_objects_free(&s->objects);
 		free(s);
 		return NULL;
 	}
@@ -307,11 +308,12 @@ static int begin_thread(struct tw_cache_state *s, uint32_t thread)
 
 static int take_event(struct tw_cache_state *s, const struct tw_event *e)
 {
+	const uint32_t thread = s->thread;
 	if (e->type == TW_EVENT_THREAD_END && !s->cores) {
 		tw_caches_remove_core(&s->caches, core_of(s, s->thread));
 		s->thread = UINT32_MAX;
 	}
-	return tw_kinds_event(&s->objects.kinds, s->program, e);
+	return tw_objects_event(&s->objects, thread, s->program, e);
 }
 
 static int batch(void *state, const struct tw_batch *b)

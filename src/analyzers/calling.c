@@ -172,3 +172,29 @@ void tw_calling_free(struct tw_calling *c)
 	free(c->lists);
 	memset(c, 0, sizeof *c);
 }
+
+/* ---- allocation ---- */
+
+struct tw_asked tw_asked_by(const struct tw_calling_step *step)
+{
+	const struct tw_open_call *c = &step->call;
+	const uint64_t result = step->result;
+	const uint64_t *a = c->args;
+	switch (c->kind) {
+	case TW_CALLED_MALLOC:
+	case TW_CALLED_NEW_ALIGNED:
+		return (struct tw_asked){a[0], result, 0, 1};
+	case TW_CALLED_CALLOC:
+		return (struct tw_asked){a[0] * a[1], result, 0, 1};
+	case TW_CALLED_MEMALIGN:
+		return (struct tw_asked){a[1], result, 0, 1};
+	case TW_CALLED_POSIX_MEMALIGN:
+		return (struct tw_asked){a[2], result ? 0 : step->stored, 0, 1};
+	case TW_CALLED_REALLOC:
+		return (struct tw_asked){a[1], result, a[0], 1};
+	case TW_CALLED_REALLOCARRAY:
+		return (struct tw_asked){a[1] * a[2], result, a[0], 1};
+	default:
+		return (struct tw_asked){0};
+	}
+}

@@ -68,6 +68,15 @@ struct tw_calling_step {
 	size_t within;            /* open calls around it in which only the library's code runs */
 };
 
+/* What a call that has returned asked of the allocator. */
+struct tw_asked {
+	uint64_t bytes;
+	uint64_t addr, old; /* the block that it returned, and the one that it took (realloc); 0: none */
+	int allocates;      /* 0: it is a call of another kind */
+};
+
+struct tw_asked tw_asked_by(const struct tw_calling_step *step);
+
 /* The name of the function, as the symbol tables have it; "" of one that the user named. */
 const char *tw_calling_name(const struct tw_open_call *c);
 

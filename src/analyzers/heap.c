@@ -147,13 +147,7 @@ static void end_block(struct tw_heap_state *s, struct tw_heap_block *b, uint64_t
 	note_live(s, ns);
 }
 
-/* Bytes requested by an allocating call, the block that it returned, and the block that it takes. */
-struct asked {
-	uint64_t bytes, addr, old;
-	int allocates;
-};
-
-static int allocate(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, uint32_t path, const struct asked *asked,
+static int allocate(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, uint32_t path, const struct tw_asked *asked,
                     uint64_t ns)
 {
 	const uint64_t addr = asked->addr, bytes = asked->bytes;
@@ -212,31 +206,7 @@ static int release(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t t
 
 /* ---- calls ---- */
 
-static struct asked asked_by(const struct tw_calling_step *step)
-{
-	const struct tw_open_call *c = &step->call;
-	const uint64_t result = step->result;
-	const uint64_t *a = c->args;
-	switch (c->kind) {
-	case TW_CALLED_MALLOC:
-	case TW_CALLED_NEW_ALIGNED:
-		return (struct asked){a[0], result, 0, 1};
-	case TW_CALLED_CALLOC:
-		return (struct asked){a[0] * a[1], result, 0, 1};
-	case TW_CALLED_MEMALIGN:
-		return (struct asked){a[1], result, 0, 1};
-	case TW_CALLED_POSIX_MEMALIGN:
-		return (struct asked){a[2], result ? 0 : step->stored, 0, 1};
-	case TW_CALLED_REALLOC:
-		return (struct asked){a[1], result, a[0], 1};
-	case TW_CALLED_REALLOCARRAY:
-		return (struct asked){a[1] * a[2], result, a[0], 1};
-	default:
-		return (struct asked){0};
-	}
-}
-
-static int end_old(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, uint32_t path, const struct asked *asked,
+static int end_old(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, uint32_t path, const struct tw_asked *asked,
                    uint64_t ns)
 {
 	const uint32_t old = asked->old ? tw_heap_blocks_at(&s->blocks, t->program, asked->old) : 0;
@@ -270,7 +240,7 @@ static int take_step(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t
 		return c->kind == TW_CALLED_FREE ? release(s, t, thread, c, path, ns) : 0;
 	if (c->kind == TW_CALLED_USABLE)
 		return widen(s, t, c->args[0], step->result);
-	const struct asked asked = asked_by(step);
+	const struct tw_asked asked = tw_asked_by(step);
 	if (!asked.allocates || (!asked.addr && asked.bytes))
 		return 0;
 	int error = end_old(s, t, thread, path, &asked, ns);

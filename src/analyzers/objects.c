@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a row's key, above the program: the counts are of a whole page. */
+/* In a row's key, above the program: the counts are of a whole page, or of what the call that returns to the address has allocated. */
 #define OF_PAGE (1ull << 32)
+#define OF_CALL (1ull << 33)
 
 /* What a page or a line of it is. */
 enum { UNKNOWN, ONE, SEVERAL };
@@ -108,17 +109,36 @@ static uint32_t row_in_line(struct tw_objects *o, struct tw_object_page *page, u
 	return *is == ONE ? *row : row_of(o, program, address);
 }
 
+int tw_objects_init(struct tw_objects *o, const struct tw_context *context)
+{
+	*o = (struct tw_objects){.context = context, .rows = {.width = TW_OBJECT_COUNTS}};
+	return tw_allocations_init(&o->allocations, context);
+}
+
+int tw_objects_event(struct tw_objects *o, uint32_t thread, uint32_t program, const struct tw_event *e)
+{
+	const int error = tw_allocations_event(&o->allocations, thread, program, e);
+	return error ? error : tw_kinds_event(&o->kinds, program, e);
+}
+
+/* The row of the block that an address is in, if the page is no file's; else that of the page. */
+static uint32_t row_in_page(struct tw_objects *o, const struct tw_object_page *page, uint32_t program, uint64_t address)
+{
+	const int is_of_page = (tw_rows_key(&o->rows, page->row)[1] & OF_PAGE) != 0;
+	const struct tw_heap_block *block = is_of_page ? tw_allocations_at(&o->allocations, program, address) : NULL;
+	return block ? tw_rows_number(&o->rows, block->born, program | OF_CALL) : page->row;
+}
+
 uint64_t *tw_objects_at(struct tw_objects *o, uint32_t program, uint64_t address)
 {
 	uint64_t key = tw_page_key(program, address);
-	o->rows.width = TW_OBJECT_COUNTS;
 	if (o->newest_key != key + 1) {
 		o->newest = page_of(o, key, program, address);
 		o->newest_key = o->newest ? key + 1 : 0;
 	}
 	if (!o->newest)
 		return NULL;
-	uint32_t row = o->newest->is == ONE ? o->newest->row : row_in_line(o, o->newest, program, address);
+	uint32_t row = o->newest->is == ONE ? row_in_page(o, o->newest, program, address) : row_in_line(o, o->newest, program, address);
 	return row == TW_ROWS_NONE ? NULL : tw_rows_counts(&o->rows, row);
 }
 
@@ -138,6 +158,25 @@ static size_t find_kinds(struct tw_objects *o, uint64_t *keys, uint8_t *kinds)
 	return n;
 }
 
+static void free_texts(struct tw_objects *o)
+{
+	for (size_t i = 0; i < o->n_texts; i++)
+		free(o->texts[i]);
+	free(o->texts);
+	o->texts = NULL;
+	o->n_texts = 0;
+}
+
+/* The place of the call by which a row's blocks were allocated. */
+static const char *name_call(struct tw_objects *o, size_t row)
+{
+	char text[400];
+	const uint64_t *key = tw_rows_key(&o->rows, row);
+	tw_allocations_place(&o->allocations, (uint32_t)key[1], key[0], text, sizeof text);
+	o->texts[row] = strdup(text);
+	return o->texts[row] ? o->texts[row] : "";
+}
+
 static void fill(struct tw_objects *o, struct tw_object *list, uint64_t *keys, uint8_t *kinds)
 {
 	size_t n = find_kinds(o, keys, kinds);
@@ -145,6 +184,11 @@ static void fill(struct tw_objects *o, struct tw_object *list, uint64_t *keys, u
 	for (size_t i = 0; i < o->rows.n; i++) {
 		const uint64_t *row = tw_rows_key(&o->rows, i);
 		memcpy(list[i].count, row + 2, sizeof list[i].count);
+		if (row[1] & OF_CALL) {
+			list[i].name = name_call(o, i);
+			list[i].module = "[heap]";
+			continue;
+		}
 		if (!(row[1] & OF_PAGE)) {
 			name_at(o, (uint32_t)row[1], row[0], &name);
 			list[i].name = name.object;
@@ -188,15 +232,32 @@ static size_t join(struct tw_object *list, size_t n)
 	return to;
 }
 
+/* Leaves out those of which nothing was counted: pages that hold only blocks. */
+static size_t leave_out_empty(struct tw_object *list, size_t n)
+{
+	size_t to = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t any = 0;
+		for (unsigned k = 0; k < TW_OBJECT_COUNTS; k++)
+			any |= list[i].count[k];
+		if (any)
+			list[to++] = list[i];
+	}
+	return to;
+}
+
 int tw_objects_list(struct tw_objects *o, unsigned by, struct tw_object **out, size_t *n)
 {
 	uint64_t *keys = malloc((o->rows.n + 1) * sizeof *keys);
 	uint8_t *kinds = malloc(o->rows.n + 1);
 	*out = malloc((o->rows.n + 1) * sizeof **out);
-	int all = keys && kinds && *out;
+	free_texts(o);
+	o->texts = calloc(o->rows.n + 1, sizeof *o->texts);
+	o->n_texts = o->texts ? o->rows.n : 0;
+	int all = keys && kinds && *out && o->texts;
 	if (all) {
 		fill(o, *out, keys, kinds);
-		*n = join(*out, o->rows.n);
+		*n = leave_out_empty(*out, join(*out, o->rows.n));
 		qsort_r(*out, *n, sizeof **out, by_count, &by);
 	}
 	free(keys);
@@ -207,6 +268,8 @@ int tw_objects_list(struct tw_objects *o, unsigned by, struct tw_object **out, s
 void tw_objects_free(struct tw_objects *o)
 {
 	tw_kinds_free(&o->kinds);
+	tw_allocations_free(&o->allocations);
+	free_texts(o);
 	tw_rows_free(&o->rows);
 	tw_rows_free(&o->pages);
 	for (size_t i = 0; i < o->n_pages; i++)

@@ -74,10 +74,13 @@ static void *begin(void *arg)
 	struct state *s = calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
-	s->context = s->objects.context = arg;
+	s->context = arg;
 	s->sites.width = COUNTS;
 	s->thread = NONE;
-	return s;
+	if (!tw_objects_init(&s->objects, arg))
+		return s;
+	free_state(s);
+	return NULL;
 }
 
 /* ---- lines ---- */
@@ -250,7 +253,7 @@ static int batch(void *state, const struct tw_batch *b)
 		s->program = tw_process_program(s->context, b->thread);
 	}
 	for (size_t i = 0; i < b->n_events && !error; i++)
-		error = tw_kinds_event(&s->objects.kinds, s->program, &b->events[i]);
+		error = tw_objects_event(&s->objects, s->thread, s->program, &b->events[i]);
 	const struct tw_ref *refs = b->n_refs ? tw_batch_refs(b) : NULL;
 	for (size_t i = 0; i < b->n_refs && !error; i++)
 		error = take_ref(s, &refs[i]);
@@ -317,26 +320,40 @@ static uint64_t written_bytes(const struct state *s, const struct line *l)
 	return written ? written : touched;
 }
 
-/*
- * The variables of a line, or parts of them, that are written, in address order: "hits[0], hits[1]". If the written bytes belong to
- * no variable: the mapped file, if there is one.
- */
-static void name_line(const struct state *s, const struct line *l, char *to, size_t size)
+/* The name of what is at an address: a variable's part, or a place in a block, by where it was allocated. Returns how many bytes it has from there on; 0: it has no name. */
+static uint64_t name_at(struct state *s, uint32_t program, uint64_t address, char *to, size_t size)
 {
 	struct tw_names *names = tw_context_names(s->context);
-	const uint32_t image = tw_names_image(names, l->program);
+	const uint64_t bytes = tw_names_variable(names, tw_names_image(names, program), address, to, size);
+	const struct tw_heap_block *block = bytes ? NULL : tw_allocations_at(&s->objects.allocations, program, address);
+	if (!block)
+		return bytes;
+	const uint64_t offset = address > block->addr ? address - block->addr : 0;
+	tw_allocations_place(&s->objects.allocations, program, block->born, to, size);
+	if (offset)
+		snprintf(to + strlen(to), size - strlen(to), "+%llu", (unsigned long long)offset);
+	return block->bytes > offset ? block->bytes - offset : 1;
+}
+
+/*
+ * The variables of a line, or their parts, that are written, in their order: "hits[0], hits[1]"; of allocated memory the blocks;
+ * else the file, if it is a file's.
+ */
+static void name_line(struct state *s, const struct line *l, char *to, size_t size)
+{
+	struct tw_names *names = tw_context_names(s->context);
 	struct tw_data_name file = {.object = ""};
 	uint64_t bytes, written = written_bytes(s, l);
-	char name[200];
+	char name[300];
 	size_t n = 0;
 	to[0] = 0;
 	for (unsigned at = 0; at < LINE; at += bytes) {
 		bytes = 1;
 		if (!(written >> at & 1))
 			continue;
-		const uint64_t of_part = tw_names_variable(names, image, l->address + at, name, sizeof name);
+		const uint64_t of_part = name_at(s, l->program, l->address + at, name, sizeof name);
 		if (!of_part) {
-			tw_names_data(names, image, l->address + at, &file);
+			tw_names_data(names, tw_names_image(names, l->program), l->address + at, &file);
 			continue;
 		}
 		bytes = of_part < LINE ? of_part : LINE;
@@ -349,7 +366,7 @@ static void name_line(const struct state *s, const struct line *l, char *to, siz
 		snprintf(to, size, "%s", *file.object ? file.object : "-");
 }
 
-static void print_lines(struct tw_answer *a, const struct state *s, size_t n)
+static void print_lines(struct tw_answer *a, struct state *s, size_t n)
 {
 	static const struct tw_column columns[] = {
 	    {"true", TW_COLUMN_COUNT},    {"false", TW_COLUMN_COUNT},     {"threads", TW_COLUMN_COUNT}, {"sharing", TW_COLUMN_TEXT},

@@ -1,0 +1,95 @@
+#include "analyzers/allocations.h"
+#include "analyzers/callpath.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+int tw_allocations_init(struct tw_allocations *a, const struct tw_context *context)
+{
+	static const struct tw_calling_option options[] = {{NULL, 0}};
+	*a = (struct tw_allocations){.context = context};
+	a->is_known = tw_recording_info(tw_context_recording(context))->calls[0] != 0;
+	return a->is_known && tw_calling_kinds_init(&a->kinds, context, options) ? TW_ERR_MEMORY : 0;
+}
+
+void tw_allocations_free(struct tw_allocations *a)
+{
+	for (size_t i = 0; i < a->n_threads; i++)
+		tw_calling_free(&a->threads[i]);
+	free(a->threads);
+	tw_calling_kinds_free(&a->kinds);
+	tw_heap_blocks_free(&a->blocks);
+}
+
+static struct tw_calling *calling_of(struct tw_allocations *a, uint32_t thread)
+{
+	struct tw_calling *threads = tw_array_zeros(a->threads, thread, &a->room, sizeof *threads);
+	if (!threads)
+		return NULL;
+	a->threads = threads;
+	a->n_threads = a->room;
+	return &threads[thread];
+}
+
+/* Newly mapped memory belongs to no block. */
+static int take_mapping(struct tw_allocations *a, uint32_t program, const struct tw_syscall *call)
+{
+	if (call->result <= 0 || (call->number != SYS_mmap && call->number != SYS_mremap))
+		return 0;
+	const uint64_t bytes = call->args[call->number == SYS_mmap ? 1 : 2], at = (uint64_t)call->result;
+	const int stays = call->number == SYS_mremap && at == call->args[0];
+	return bytes && !stays ? tw_heap_blocks_forget(&a->blocks, program, at, at + bytes) : 0;
+}
+
+/* The block there, if there is one, is freed: it is known until its memory is allocated anew. */
+static void end_block(struct tw_allocations *a, uint32_t program, uint64_t addr)
+{
+	const uint32_t number = addr ? tw_heap_blocks_at(&a->blocks, program, addr) : 0;
+	if (number)
+		a->blocks.items[number].live = 0;
+}
+
+/* The outermost call counts: what it asks for in its turn is the allocator's own. */
+static int take_step(struct tw_allocations *a, const struct tw_calling *c, uint32_t thread, uint32_t program,
+                     const struct tw_calling_step *step)
+{
+	if (step->change != TW_CALLING_LEFT || !tw_called_is_memory(step->call.kind) || c->in_memory)
+		return 0;
+	const struct tw_asked asked = tw_asked_by(step);
+	end_block(a, program, step->call.kind == TW_CALLED_FREE ? step->call.args[0] : asked.old);
+	if (!asked.allocates || !asked.addr)
+		return 0;
+	end_block(a, program, asked.addr);
+	const uint32_t number = tw_heap_blocks_add(&a->blocks, program, asked.addr, asked.bytes);
+	if (!number)
+		return TW_ERR_MEMORY;
+	a->blocks.items[number].site = thread;
+	a->blocks.items[number].born = step->call.back;
+	return 0;
+}
+
+int tw_allocations_event(struct tw_allocations *a, uint32_t thread, uint32_t program, const struct tw_event *e)
+{
+	struct tw_calling *c = a->is_known ? calling_of(a, thread) : NULL;
+	struct tw_calling_step step;
+	int error = 0;
+	if (!c)
+		return a->is_known ? TW_ERR_MEMORY : 0;
+	if (e->type == TW_EVENT_SYSCALL)
+		return take_mapping(a, program, e->payload);
+	do {
+		error = tw_calling_take(c, &a->kinds, e, &step);
+		error = error ? error : take_step(a, c, thread, program, &step);
+	} while (!error && step.more);
+	return error;
+}
+
+void tw_allocations_place(const struct tw_allocations *a, uint32_t thread, uint64_t back, char *to, size_t size)
+{
+	struct tw_names *names = tw_context_names(a->context);
+	if (names)
+		tw_callpath_place(names, tw_names_image(names, thread), back, 1, to, size);
+	else
+		to[0] = 0;
+}
