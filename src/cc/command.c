@@ -382,7 +382,8 @@ static int is_version(const char *s)
 
 int tw_cc_compiler_in(const char *name)
 {
-	static const char *const names[] = {"clang++", "clang", "gfortran", "gcc", "g++", "c++", "cc", "c89", "c99", "f77", "f95", "gdc", NULL};
+	static const char *const names[] = {"clang++", "clang", "gfortran", "gcc", "g++", "c++", "cc",
+	                                    "c89",     "c99",   "f77",      "f95", "gdc", NULL};
 	for (const char *at = name; at; at = strchr(at, '-') ? strchr(at, '-') + 1 : NULL)
 		for (size_t k = 0; names[k]; k++)
 			if (starts_with(at, names[k]) && is_version(at + strlen(names[k])))
@@ -417,7 +418,7 @@ int tw_cc_is_d(const char *source)
 	return !strcmp(suffix_of(source), "d");
 }
 
-/* The compiler does everything if there is no source, if there are several for one object (an error, but for D's, which always are), or if -flto is essential. */
+/* The compiler does everything if there is no source, if several sources become one object (an error, except in D), or if -flto is essential. */
 static void decide_step(struct tw_cc_command *c)
 {
 	size_t n_headers = 0, n_d = 0;
