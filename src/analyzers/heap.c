@@ -442,8 +442,7 @@ static void print_points(const struct tw_heap_state *s, struct tw_answer *a)
 	const uint64_t duration = tw_recording_info(s->recording)->duration_ns, n = tw_context_number(s->context, "points");
 	const uint64_t first = first_point(s), left = TW_HEAP_POINTS - first;
 	uint64_t live = 0;
-	tw_answer_table(a, "timeline", "Live bytes over time, at the end of each part, and the most in it",
-	                columns);
+	tw_answer_table(a, "timeline", "Live bytes over time, at the end of each part, and the most in it", columns);
 	for (uint64_t k = 0; k < n && duration; k++) {
 		uint64_t most = live;
 		const uint64_t end = first + (k + 1) * left / n;
