@@ -116,10 +116,8 @@ int main(void)
 	pthread_t t;
 	int sum = __atomic_load_n(&count, __ATOMIC_RELAXED);
 	pthread_create(&t, NULL, run, NULL);
-	for (int i = 0; i < 10; i++) {
-		sum += __atomic_load_n(&count, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&count, __ATOMIC_RELAXED) < 10) /* else what main adds last could come before all of the thread's, and order it */
 		usleep(100);
-	}
 	__asm__ volatile("incl %0" : "+m"(bare));
 	__atomic_fetch_add(&count, 1, __ATOMIC_SEQ_CST);
 	pthread_join(t, NULL);
