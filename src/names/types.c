@@ -232,7 +232,7 @@ static int is_better(const struct part *first, const struct part *second, uint64
 static int member_at(const struct part *whole, Dwarf_Die *type, uint64_t offset, struct part *out)
 {
 	Dwarf_Die die;
-	struct part member;
+	struct part member = {0};
 	int found = 0;
 	if (dwarf_child(type, &die))
 		return 0;
@@ -310,7 +310,7 @@ static int enter_array(struct part *p, Dwarf_Die *array, uint64_t offset, struct
 
 static int enter_structure(struct part *p, Dwarf_Die *type, uint64_t offset, struct writer *w)
 {
-	struct part member;
+	struct part member = {0};
 	if (!member_at(p, type, offset, &member) || (member.name && is_reserved(member.name)))
 		return 0;
 	*p = member;
@@ -355,7 +355,7 @@ struct search {
 static int member_named(const struct part *whole, Dwarf_Die *type, const char *name, size_t n, struct part *out)
 {
 	Dwarf_Die die, bare;
-	struct part member;
+	struct part member = {0};
 	if (!is_structure(dwarf_tag(type)) || dwarf_child(type, &die))
 		return 0;
 	do {
@@ -400,7 +400,7 @@ static int find_member(struct search *s)
 {
 	Dwarf_Die bare;
 	const size_t n = strcspn(++s->rest, ".[");
-	struct part member;
+	struct part member = {0};
 	if (dwarf_peel_type(&s->part.type, &bare))
 		return 0;
 	if (!n || s->part.is_last || !member_named(&s->part, &bare, s->rest, n, &member)) {
