@@ -20,6 +20,7 @@ void tw_allocations_free(struct tw_allocations *a)
 	free(a->threads);
 	tw_calling_kinds_free(&a->kinds);
 	tw_heap_blocks_free(&a->blocks);
+	tw_rows_free(&a->callers);
 }
 
 static struct tw_calling *calling_of(struct tw_allocations *a, uint32_t thread)
@@ -51,8 +52,7 @@ static void end_block(struct tw_allocations *a, uint32_t program, uint64_t addr)
 }
 
 /* The outermost call counts: what it asks for in its turn is the allocator's own. */
-static int take_step(struct tw_allocations *a, const struct tw_calling *c, uint32_t thread, uint32_t program,
-                     const struct tw_calling_step *step)
+static int take_step(struct tw_allocations *a, const struct tw_calling *c, uint32_t program, const struct tw_calling_step *step)
 {
 	if (step->change != TW_CALLING_LEFT || !tw_called_is_memory(step->call.kind) || c->in_memory)
 		return 0;
@@ -62,10 +62,10 @@ static int take_step(struct tw_allocations *a, const struct tw_calling *c, uint3
 		return 0;
 	end_block(a, program, asked.addr);
 	const uint32_t number = tw_heap_blocks_add(&a->blocks, program, asked.addr, asked.bytes);
-	if (!number)
+	const uint32_t caller = tw_rows_number(&a->callers, step->call.back, program);
+	if (!number || caller == TW_ROWS_NONE)
 		return TW_ERR_MEMORY;
-	a->blocks.items[number].site = thread;
-	a->blocks.items[number].born = step->call.back;
+	a->blocks.items[number].site = caller;
 	return 0;
 }
 
@@ -80,16 +80,17 @@ int tw_allocations_event(struct tw_allocations *a, uint32_t thread, uint32_t pro
 		return take_mapping(a, program, e->payload);
 	do {
 		error = tw_calling_take(c, &a->kinds, e, &step);
-		error = error ? error : take_step(a, c, thread, program, &step);
+		error = error ? error : take_step(a, c, program, &step);
 	} while (!error && step.more);
 	return error;
 }
 
-void tw_allocations_place(const struct tw_allocations *a, uint32_t thread, uint64_t back, char *to, size_t size)
+void tw_allocations_place(const struct tw_allocations *a, uint32_t caller, char *to, size_t size)
 {
+	const uint64_t *key = tw_rows_key(&a->callers, caller);
 	struct tw_names *names = tw_context_names(a->context);
 	if (names)
-		tw_callpath_place(names, tw_names_image(names, thread), back, 1, to, size);
+		tw_callpath_place(names, tw_names_image(names, (uint32_t)key[1]), key[0], 1, to, size);
 	else
 		to[0] = 0;
 }

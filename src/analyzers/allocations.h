@@ -7,13 +7,15 @@
 
 #include "analyzers/calling.h"
 #include "analyzers/heap_blocks.h"
+#include "analyzers/rows.h"
 
 struct tw_allocations {
 	const struct tw_context *context;
 	struct tw_calling_kinds kinds;
 	struct tw_calling *threads; /* by serial number */
 	size_t n_threads, room;
-	struct tw_heap_blocks blocks; /* `site`: the thread's serial number, `born`: the address that the call returned to */
+	struct tw_heap_blocks blocks; /* `site`: a row of `callers` */
+	struct tw_rows callers;       /* by the address that the call returns to, and the program (tw_process_program) */
 	int is_known;                 /* 0: the recording has no calls */
 };
 
@@ -31,7 +33,7 @@ static inline const struct tw_heap_block *tw_allocations_at(struct tw_allocation
 	return number ? &a->blocks.items[number] : NULL;
 }
 
-/* "function file:line" of the call that returns to `back`, in the program of this thread. */
-void tw_allocations_place(const struct tw_allocations *a, uint32_t thread, uint64_t back, char *to, size_t size);
+/* "function file:line" of the calls of a row of `callers`. */
+void tw_allocations_place(const struct tw_allocations *a, uint32_t caller, char *to, size_t size);
 
 #endif

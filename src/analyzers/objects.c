@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a row's key, above the program: the counts are of a whole page, or of what the call that returns to the address has allocated. */
+/* In a row's key, above the program: the counts are of a whole page, or of what a caller of malloc has allocated, whose row stands in place of the address. */
 #define OF_PAGE (1ull << 32)
 #define OF_CALL (1ull << 33)
 
@@ -126,7 +126,7 @@ static uint32_t row_in_page(struct tw_objects *o, const struct tw_object_page *p
 {
 	const int is_of_page = (tw_rows_key(&o->rows, page->row)[1] & OF_PAGE) != 0;
 	const struct tw_heap_block *block = is_of_page ? tw_allocations_at(&o->allocations, program, address) : NULL;
-	return block ? tw_rows_number(&o->rows, block->born, program | OF_CALL) : page->row;
+	return block ? tw_rows_number(&o->rows, block->site, program | OF_CALL) : page->row;
 }
 
 uint64_t *tw_objects_at(struct tw_objects *o, uint32_t program, uint64_t address)
@@ -171,8 +171,7 @@ static void free_texts(struct tw_objects *o)
 static const char *name_call(struct tw_objects *o, size_t row)
 {
 	char text[400];
-	const uint64_t *key = tw_rows_key(&o->rows, row);
-	tw_allocations_place(&o->allocations, (uint32_t)key[1], key[0], text, sizeof text);
+	tw_allocations_place(&o->allocations, (uint32_t)tw_rows_key(&o->rows, row)[0], text, sizeof text);
 	o->texts[row] = strdup(text);
 	return o->texts[row] ? o->texts[row] : "";
 }

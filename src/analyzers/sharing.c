@@ -329,7 +329,7 @@ static uint64_t name_at(struct state *s, uint32_t program, uint64_t address, cha
 	if (!block)
 		return bytes;
 	const uint64_t offset = address > block->addr ? address - block->addr : 0;
-	tw_allocations_place(&s->objects.allocations, program, block->born, to, size);
+	tw_allocations_place(&s->objects.allocations, block->site, to, size);
 	if (offset)
 		snprintf(to + strlen(to), size - strlen(to), "+%llu", (unsigned long long)offset);
 	return block->bytes > offset ? block->bytes - offset : 1;
