@@ -138,7 +138,8 @@ static int has_slot(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_s
 
 /*
  * May this thread, by its number here, be the one that has the slot: not of this process, started after this one, and
- * attached if it must be?
+ * attached if it must be? If it has yet to attach, only its number tells, which others have, too, each in a namespace
+ * of its own: then it is not one that has ended, as long as another may be it.
  */
 static int may_be(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slot *slot, int attached)
 {
@@ -149,6 +150,8 @@ static int may_be(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slo
 	if (read_stat((uint32_t)getpid(), (uint32_t)getpid(), own, sizeof own, &own_fields) == 1 &&
 	    stat_number(fields, START_TIME) < stat_number(own_fields, START_TIME))
 		return 0;
+	if (!attached && (*fields == 'Z' || *fields == 'X'))
+		return NOT_IT;
 	return attached ? has_slot(pid, tid, channel, slot) : MAY_BE_IT;
 }
 
