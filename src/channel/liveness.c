@@ -129,11 +129,16 @@ static int is_own(uint32_t tid)
 /* What is said of a thread by its number here. */
 enum { NOT_IT, MAY_BE_IT, IS_IT };
 
-/* Is it, by its number here, the thread that has the slot? If unknown: may it be, with the channel mapped? */
+/*
+ * Is it, by its number here, the thread that has the slot? It has the mark, and the channel: threads of other
+ * recordings have the same marks. If the mark is unknown: may it be, with the channel mapped?
+ */
 static int has_slot(uint32_t pid, uint32_t tid, ino_t channel, const struct tw_slot *slot)
 {
 	const int marked = has_mark(tid, slot);
-	return marked > 0 ? IS_IT : marked < 0 && has_channel(pid, tid, channel) ? MAY_BE_IT : NOT_IT;
+	if (!marked || !has_channel(pid, tid, channel))
+		return NOT_IT;
+	return marked > 0 ? IS_IT : MAY_BE_IT;
 }
 
 /*
