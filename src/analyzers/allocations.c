@@ -3,7 +3,6 @@
 #include "base/array.h"
 
 #include <stdlib.h>
-#include <sys/syscall.h>
 
 int tw_allocations_init(struct tw_allocations *a, const struct tw_context *context)
 {
@@ -15,7 +14,7 @@ int tw_allocations_init(struct tw_allocations *a, const struct tw_context *conte
 
 void tw_allocations_free(struct tw_allocations *a)
 {
-	for (size_t i = 0; i < a->n_threads; i++)
+	for (size_t i = 0; i < a->room; i++)
 		tw_calling_free(&a->threads[i]);
 	free(a->threads);
 	tw_calling_kinds_free(&a->kinds);
@@ -29,18 +28,7 @@ static struct tw_calling *calling_of(struct tw_allocations *a, uint32_t thread)
 	if (!threads)
 		return NULL;
 	a->threads = threads;
-	a->n_threads = a->room;
 	return &threads[thread];
-}
-
-/* Newly mapped memory belongs to no block. */
-static int take_mapping(struct tw_allocations *a, uint32_t program, const struct tw_syscall *call)
-{
-	if (call->result <= 0 || (call->number != SYS_mmap && call->number != SYS_mremap))
-		return 0;
-	const uint64_t bytes = call->args[call->number == SYS_mmap ? 1 : 2], at = (uint64_t)call->result;
-	const int stays = call->number == SYS_mremap && at == call->args[0];
-	return bytes && !stays ? tw_heap_blocks_forget(&a->blocks, program, at, at + bytes) : 0;
 }
 
 /* The block there, if there is one, is freed: it is known until its memory is allocated anew. */
@@ -71,13 +59,15 @@ static int take_step(struct tw_allocations *a, const struct tw_calling *c, uint3
 
 int tw_allocations_event(struct tw_allocations *a, uint32_t thread, uint32_t program, const struct tw_event *e)
 {
-	struct tw_calling *c = a->is_known ? calling_of(a, thread) : NULL;
 	struct tw_calling_step step;
 	int error = 0;
-	if (!c)
-		return a->is_known ? TW_ERR_MEMORY : 0;
+	if (!a->is_known)
+		return 0;
 	if (e->type == TW_EVENT_SYSCALL)
-		return take_mapping(a, program, e->payload);
+		return tw_heap_blocks_syscall(&a->blocks, program, e->payload);
+	struct tw_calling *c = calling_of(a, thread);
+	if (!c)
+		return TW_ERR_MEMORY;
 	do {
 		error = tw_calling_take(c, &a->kinds, e, &step);
 		error = error ? error : take_step(a, c, program, &step);

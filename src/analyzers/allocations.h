@@ -12,8 +12,8 @@
 struct tw_allocations {
 	const struct tw_context *context;
 	struct tw_calling_kinds kinds;
-	struct tw_calling *threads; /* by serial number */
-	size_t n_threads, room;
+	struct tw_calling *threads; /* by serial number; `room` of them */
+	size_t room;
 	struct tw_heap_blocks blocks; /* `site`: a row of `callers` */
 	struct tw_rows callers;       /* by the address that the call returns to, and the program (tw_process_program) */
 	int is_known;                 /* 0: the recording has no calls */

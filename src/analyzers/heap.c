@@ -16,7 +16,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 static void free_state(struct tw_heap_state *s)
 {
@@ -260,14 +259,9 @@ static int take_block(struct tw_heap_state *s, struct tw_heap_thread *t, const s
 /* The thread starts a program, which has nothing yet; or memory is newly mapped. */
 static int take_memory(struct tw_heap_state *s, struct tw_heap_thread *t, const struct tw_event *e)
 {
-	const struct tw_syscall *call = e->payload;
 	if (e->type == TW_EVENT_PROGRAM)
 		s->threads[tw_recording_find_thread(s->recording, t->program)].is_whole = 1;
-	if (e->type != TW_EVENT_SYSCALL || call->result <= 0 || (call->number != SYS_mmap && call->number != SYS_mremap))
-		return 0;
-	const uint64_t bytes = call->args[call->number == SYS_mmap ? 1 : 2], at = (uint64_t)call->result;
-	const int stays = call->number == SYS_mremap && at == call->args[0];
-	return bytes && !stays ? tw_heap_blocks_forget(&s->blocks, t->program, at, at + bytes) : 0;
+	return e->type == TW_EVENT_SYSCALL ? tw_heap_blocks_syscall(&s->blocks, t->program, e->payload) : 0;
 }
 
 static int take_event(struct tw_heap_state *s, struct tw_heap_thread *t, uint32_t thread, const struct tw_event *e)

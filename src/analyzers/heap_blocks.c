@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <trackway/recording.h>
 
 enum { UNIT = 8, PAGE = 1 << TW_PAGE_BITS, PAGE_UNITS = PAGE / UNIT };
@@ -239,6 +240,15 @@ uint64_t tw_heap_blocks_unread(const struct tw_heap_block *block)
 	for (uint64_t i = 0; block->is_read && i <= block->bytes / 64; i++)
 		n -= (uint64_t)__builtin_popcountll(block->is_read[i]);
 	return n;
+}
+
+int tw_heap_blocks_syscall(struct tw_heap_blocks *b, uint32_t process, const struct tw_syscall *call)
+{
+	if (call->result <= 0 || (call->number != SYS_mmap && call->number != SYS_mremap))
+		return 0;
+	const uint64_t bytes = call->args[call->number == SYS_mmap ? 1 : 2], at = (uint64_t)call->result;
+	const int stays = call->number == SYS_mremap && at == call->args[0];
+	return bytes && !stays ? tw_heap_blocks_forget(b, process, at, at + bytes) : 0;
 }
 
 void tw_heap_blocks_free(struct tw_heap_blocks *b)

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <trackway/event.h>
 
 struct tw_heap_block {
 	uint64_t addr, bytes, serial; /* serial: from 1, of all that were ever allocated */
@@ -49,6 +50,9 @@ uint32_t tw_heap_blocks_at(struct tw_heap_blocks *b, uint32_t process, uint64_t 
 
 /* Memory is newly mapped there: freed blocks no longer own any of it. 0 or TW_ERR_MEMORY. */
 int tw_heap_blocks_forget(struct tw_heap_blocks *b, uint32_t process, uint64_t start, uint64_t end);
+
+/* Likewise if this system call mapped memory. */
+int tw_heap_blocks_syscall(struct tw_heap_blocks *b, uint32_t process, const struct tw_syscall *call);
 
 /* Whether there are blocks on the page of addr. */
 int tw_heap_blocks_near(struct tw_heap_blocks *b, uint32_t process, uint64_t addr);

@@ -2,6 +2,7 @@
 #include "base/array.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,4 +109,12 @@ void tw_held_free(struct tw_held *h)
 {
 	free(h->items);
 	memset(h, 0, sizeof *h);
+}
+
+void tw_held_name(struct tw_names *names, uint32_t image, uint64_t lock, char *to, size_t size)
+{
+	if (lock == TW_HELD_CRITICAL)
+		snprintf(to, size, "critical");
+	else if (!tw_names_variable(names, image, lock, to, size))
+		snprintf(to, size, "0x%llx", (unsigned long long)lock);
 }

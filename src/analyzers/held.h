@@ -7,6 +7,7 @@
 #define TW_HELD_H
 
 #include "analyzers/calling.h"
+#include "names/names.h"
 
 enum { TW_HELD_CRITICAL = 1 }; /* stands for the address of OpenMP's critical section without a name */
 
@@ -34,5 +35,8 @@ struct tw_held_step {
 /* A call was entered or left. 0 or TW_ERR_MEMORY. */
 int tw_held_take(struct tw_held *h, const struct tw_calling_step *call, struct tw_held_step *step);
 void tw_held_free(struct tw_held *h);
+
+/* The name of a lock by its address: that of its variable, "critical", or the address. */
+void tw_held_name(struct tw_names *names, uint32_t image, uint64_t lock, char *to, size_t size);
 
 #endif

@@ -275,10 +275,7 @@ static uint64_t ns_of(const struct state *s, uint64_t cycles)
 
 static void name_lock(const struct lock *l, struct tw_names *names, char *to, size_t size)
 {
-	if (l->addr == TW_HELD_CRITICAL)
-		snprintf(to, size, "critical");
-	else if (!tw_names_variable(names, l->image, l->addr, to, size))
-		snprintf(to, size, "0x%llx", (unsigned long long)l->addr);
+	tw_held_name(names, l->image, l->addr, to, size);
 }
 
 static int by_wait(const void *a, const void *b)

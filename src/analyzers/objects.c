@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a row's key, above the program: the counts are of a whole page, or of what a caller of malloc has allocated, whose row stands in place of the address. */
+/*
+ * In a row's key, above the program: the counts are of a whole page, or of what a caller of malloc has allocated, whose
+ * row stands in place of the address.
+ */
 #define OF_PAGE (1ull << 32)
 #define OF_CALL (1ull << 33)
 

@@ -205,10 +205,7 @@ static void name_locks(const struct tw_lockset *set, struct tw_names *names, uin
 	char name[NAME];
 	to[0] = 0;
 	for (size_t i = 0; i < set->n && at < size; i++) {
-		if (set->addr[i] == TW_HELD_CRITICAL)
-			snprintf(name, sizeof name, "critical");
-		else
-			name_object(names, image, set->addr[i], name, sizeof name);
+		tw_held_name(names, image, set->addr[i], name, sizeof name);
 		int n = snprintf(to + at, size - at, "%s%s", i ? " " : "", name);
 		at += n > 0 ? (size_t)n : 0;
 	}

@@ -270,19 +270,24 @@ static int merge(void *state, void *later)
 
 /* ---- the answer ---- */
 
-/* Number of threads of a line; *overlap: bytes that one writes and another touches. */
-static unsigned look_at(const struct state *s, const struct line *l, uint64_t *overlap)
+/* How threads use a line. */
+struct use {
+	unsigned threads;          /* 0: none of them writes it */
+	uint64_t written, overlap; /* bytes that one writes; that one writes and another touches */
+};
+
+static struct use look_at(const struct state *s, const struct line *l)
 {
-	uint64_t touched = 0, written = 0;
-	unsigned n = 0;
-	*overlap = 0;
-	for (uint32_t i = l->sharers; i != NONE; i = s->sharers[i].next, n++) {
+	struct use use = {0};
+	uint64_t touched = 0;
+	for (uint32_t i = l->sharers; i != NONE; i = s->sharers[i].next, use.threads++) {
 		const struct sharer *t = &s->sharers[i];
-		*overlap |= (t->written & touched) | (written & (t->read | t->written));
+		use.overlap |= (t->written & touched) | (use.written & (t->read | t->written));
 		touched |= t->read | t->written;
-		written |= t->written;
+		use.written |= t->written;
 	}
-	return written ? n : 0;
+	use.threads = use.written ? use.threads : 0;
+	return use;
 }
 
 static int most_first(const void *a, const void *b)
@@ -300,27 +305,18 @@ static int most_first(const void *a, const void *b)
 static size_t keep_shared(struct state *s)
 {
 	size_t n = 0;
-	uint64_t overlap;
 	for (size_t i = 0; i < s->n_lines; i++)
-		if (s->lines[i].sharers != NONE && look_at(s, &s->lines[i], &overlap))
+		if (s->lines[i].sharers != NONE && look_at(s, &s->lines[i]).threads)
 			s->lines[n++] = s->lines[i];
 	if (n)
 		qsort(s->lines, n, sizeof *s->lines, most_first);
 	return n;
 }
 
-/* The bytes of a line that threads write; if no writer is among the threads kept, the bytes that the kept threads touch. */
-static uint64_t written_bytes(const struct state *s, const struct line *l)
-{
-	uint64_t written = 0, touched = 0;
-	for (uint32_t i = l->sharers; i != NONE; i = s->sharers[i].next) {
-		written |= s->sharers[i].written;
-		touched |= s->sharers[i].read | s->sharers[i].written;
-	}
-	return written ? written : touched;
-}
-
-/* The name of what is at an address: a variable's part, or a place in a block, by where it was allocated. Returns how many bytes it has from there on; 0: it has no name. */
+/*
+ * The name of what is at an address: a variable's part, or a place in a block, by where it was allocated. Returns how
+ * many bytes it has from there on; 0: it has no name.
+ */
 static uint64_t name_at(struct state *s, uint32_t program, uint64_t address, char *to, size_t size)
 {
 	struct tw_names *names = tw_context_names(s->context);
@@ -336,14 +332,14 @@ static uint64_t name_at(struct state *s, uint32_t program, uint64_t address, cha
 }
 
 /*
- * The variables of a line, or their parts, that are written, in their order: "hits[0], hits[1]"; of allocated memory the blocks;
+ * The variables of a line, or their parts, that have `written` bytes, in their order: "hits[0], hits[1]"; of allocated memory the blocks;
  * else the file, if it is a file's.
  */
-static void name_line(struct state *s, const struct line *l, char *to, size_t size)
+static void name_line(struct state *s, const struct line *l, uint64_t written, char *to, size_t size)
 {
 	struct tw_names *names = tw_context_names(s->context);
 	struct tw_data_name file = {.object = ""};
-	uint64_t bytes, written = written_bytes(s, l);
+	uint64_t bytes;
 	char name[300];
 	size_t n = 0;
 	to[0] = 0;
@@ -375,14 +371,13 @@ static void print_lines(struct tw_answer *a, struct state *s, size_t n)
 	tw_answer_table(a, "lines", "Shared lines, by transfers", columns);
 	for (size_t i = 0; i < n; i++) {
 		const struct line *l = &s->lines[i];
-		uint64_t overlap;
-		unsigned threads = look_at(s, l, &overlap);
-		name_line(s, l, object, sizeof object);
+		const struct use use = look_at(s, l);
+		name_line(s, l, use.written, object, sizeof object);
 		tw_answer_row(a, (struct tw_cell[]){{.count = l->count[TRUE]},
 		                                    {.count = l->count[FALSE]},
-		                                    {.count = threads},
-		                                    {.text = overlap ? "true" : "false"},
-		                                    {.count = (unsigned)__builtin_popcountll(overlap)},
+		                                    {.count = use.threads},
+		                                    {.text = use.overlap ? "true" : "false"},
+		                                    {.count = (unsigned)__builtin_popcountll(use.overlap)},
 		                                    {.count = l->address},
 		                                    {.text = object}});
 	}
@@ -390,10 +385,9 @@ static void print_lines(struct tw_answer *a, struct state *s, size_t n)
 
 static void print_facts(struct tw_answer *a, const struct state *s, size_t n)
 {
-	uint64_t overlap, falsely = 0, transfers[2] = {0};
+	uint64_t falsely = 0, transfers[2] = {0};
 	for (size_t i = 0; i < n; i++) {
-		look_at(s, &s->lines[i], &overlap);
-		falsely += !overlap;
+		falsely += !look_at(s, &s->lines[i]).overlap;
 		transfers[TRUE] += s->lines[i].count[TRUE];
 		transfers[FALSE] += s->lines[i].count[FALSE];
 	}

@@ -18,37 +18,36 @@ struct named {
 
 /* ---- counts ---- */
 
-static int add(struct tw_touch_parts *p, uint64_t addr, uint64_t image, uint64_t reads, uint64_t writes)
+/* Beyond so many addresses none is told. */
+static void give_up(struct tw_touch_parts *p)
 {
-	p->rows.width = COUNTS;
-	uint64_t *count = p->is_full ? NULL : tw_rows_at(&p->rows, addr, image);
-	if (!count)
-		return p->is_full ? 0 : TW_ERR_MEMORY;
-	count[READS] += reads;
-	count[WRITES] += writes;
-	if (p->rows.n <= MOST)
-		return 0;
 	tw_touch_parts_free(p);
 	p->is_full = 1;
-	return 0;
 }
 
 int tw_touch_parts_add(struct tw_touch_parts *p, uint32_t image, uint64_t addr, uint8_t type)
 {
-	return add(p, addr, image, (type & TW_READ) != 0, (type & TW_WRITE) != 0);
+	if (p->is_full)
+		return 0;
+	p->rows.width = COUNTS;
+	uint64_t *count = tw_rows_at(&p->rows, addr, image);
+	if (!count)
+		return TW_ERR_MEMORY;
+	count[READS] += (type & TW_READ) != 0;
+	count[WRITES] += (type & TW_WRITE) != 0;
+	if (p->rows.n > MOST)
+		give_up(p);
+	return 0;
 }
 
 int tw_touch_parts_merge(struct tw_touch_parts *p, const struct tw_touch_parts *more)
 {
-	int error = 0;
-	for (size_t i = 0; i < more->rows.n && !error; i++) {
-		const uint64_t *row = tw_rows_key(&more->rows, i);
-		error = add(p, row[0], row[1], row[2 + READS], row[2 + WRITES]);
-	}
-	if (more->is_full) {
-		tw_touch_parts_free(p);
-		p->is_full = 1;
-	}
+	if (p->is_full)
+		return 0;
+	p->rows.width = COUNTS;
+	const int error = tw_rows_merge(&p->rows, &more->rows);
+	if (!error && (more->is_full || p->rows.n > MOST))
+		give_up(p);
 	return error;
 }
 
@@ -70,17 +69,14 @@ int tw_touch_parts_pack(const struct tw_touch_parts *p, FILE *to)
 
 int tw_touch_parts_unpack(struct tw_touch_parts *p, FILE *from)
 {
-	uint64_t *rows = NULL, is_full = 0;
-	size_t n = 0, room = 0;
-	int error = tw_unpack_bytes(from, &is_full, sizeof is_full);
+	struct tw_touch_parts read = {.rows = {.width = COUNTS}};
+	size_t room = 0;
+	int error = tw_unpack_bytes(from, &read.is_full, sizeof read.is_full);
 	if (!error)
-		error = tw_unpack_array(from, (void **)&rows, &n, &room, ROW_BYTES);
-	for (size_t i = 0; i < n && !error; i++) {
-		const uint64_t *row = rows + i * (2 + COUNTS);
-		error = add(p, row[0], row[1], row[2 + READS], row[2 + WRITES]);
-	}
-	p->is_full |= is_full != 0;
-	free(rows);
+		error = tw_unpack_array(from, (void **)&read.rows.items, &read.rows.n, &room, ROW_BYTES);
+	if (!error)
+		error = tw_touch_parts_merge(p, &read);
+	tw_touch_parts_free(&read);
 	return error;
 }
 

@@ -418,7 +418,10 @@ int tw_cc_is_d(const char *source)
 	return !strcmp(suffix_of(source), "d");
 }
 
-/* The compiler does everything if there is no source, if several sources become one object (an error, except in D), or if -flto is essential. */
+/*
+ * The compiler does everything if there is no source, if several sources become one object (an error, except in D), or
+ * if -flto is essential.
+ */
 static void decide_step(struct tw_cc_command *c)
 {
 	size_t n_headers = 0, n_d = 0;

@@ -43,8 +43,7 @@ static const struct tw_types *types_of(struct tw_members *p, size_t file)
 	uint64_t bias;
 	if (p->types[file])
 		return p->types[file];
-	Dwfl_Module *module =
-	    tw_symbols_file_changed(p->symbols, file) ? NULL : tw_symbols_dwfl(p->symbols, tw_symbols_file(p->symbols, file), &bias);
+	Dwfl_Module *module = tw_symbols_dwfl(p->symbols, tw_symbols_file(p->symbols, file), &bias);
 	p->types[file] = module ? tw_types_new(module, bias) : NULL;
 	return p->types[file];
 }

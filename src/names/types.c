@@ -158,7 +158,7 @@ struct part {
 	Dwarf_Die type;
 	uint64_t offset;  /* in the variable */
 	uint64_t bytes;   /* 0: not known */
-	const char *name; /* of a member; NULL or "": it has none */
+	const char *name; /* of a member, as users write it; "": it has none */
 	int is_last;      /* it has no parts of a type: a bit-field */
 };
 
@@ -193,6 +193,14 @@ static uint64_t member_offset(Dwarf_Die *member)
 	return 0;
 }
 
+/* A member's name: Rust calls those of tuples __0, __1 and so on. */
+static const char *name_of(Dwarf_Die *member)
+{
+	const char *name = dwarf_tag(member) == DW_TAG_member ? dwarf_diename(member) : NULL;
+	const int is_of_tuple = name && !strncmp(name, "__", 2) && isdigit((unsigned char)name[2]);
+	return !name ? "" : is_of_tuple ? name + 2 : name;
+}
+
 /* The part described by a DIE within a structure. 0: none. */
 static int read_member(Dwarf_Die *die, const struct part *whole, struct part *out)
 {
@@ -203,7 +211,7 @@ static int read_member(Dwarf_Die *die, const struct part *whole, struct part *ou
 	out->offset = whole->offset + member_offset(die);
 	out->is_last = bits != 0;
 	out->bytes = bits ? (first + bits + 7) / 8 : bytes_of(&out->type);
-	out->name = tag == DW_TAG_member ? dwarf_diename(die) : NULL;
+	out->name = name_of(die);
 	return !dwarf_hasattr(die, DW_AT_external) && !dwarf_hasattr(die, DW_AT_declaration); /* a class's static members stand elsewhere */
 }
 
@@ -284,10 +292,10 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const ch
 	w->n += n > 0 ? (size_t)n : 0;
 }
 
-/* Names reserved for C and C++ implementations. Rust's tuple members, __0 and so on, are not. */
+/* Names reserved for C and C++ implementations. */
 static int is_reserved(const char *name)
 {
-	return name[0] == '_' && (name[1] == '_' ? !isdigit((unsigned char)name[2]) : isupper((unsigned char)name[1]));
+	return name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]));
 }
 
 /* One step into an array: all its dimensions. */
@@ -311,11 +319,11 @@ static int enter_array(struct part *p, Dwarf_Die *array, uint64_t offset, struct
 static int enter_structure(struct part *p, Dwarf_Die *type, uint64_t offset, struct writer *w)
 {
 	struct part member = {0};
-	if (!member_at(p, type, offset, &member) || (member.name && is_reserved(member.name)))
+	if (!member_at(p, type, offset, &member) || is_reserved(member.name))
 		return 0;
 	*p = member;
-	if (p->name && *p->name)
-		put(w, ".%s", strncmp(p->name, "__", 2) ? p->name : p->name + 2);
+	if (*p->name)
+		put(w, ".%s", p->name);
 	return 1;
 }
 
@@ -361,11 +369,9 @@ static int member_named(const struct part *whole, Dwarf_Die *type, const char *n
 	do {
 		if (!read_member(&die, whole, &member))
 			continue;
-		const int is_tuple = member.name && !strncmp(member.name, "__", 2) && isdigit((unsigned char)member.name[2]);
-		const char *own = !member.name ? "" : is_tuple ? member.name + 2 : member.name;
-		if (!*own && dwarf_peel_type(&member.type, &bare) == 0 && member_named(&member, &bare, name, n, out))
+		if (!*member.name && dwarf_peel_type(&member.type, &bare) == 0 && member_named(&member, &bare, name, n, out))
 			return 1;
-		if (strlen(own) != n || strncmp(own, name, n) != 0)
+		if (strlen(member.name) != n || strncmp(member.name, name, n) != 0)
 			continue;
 		*out = member;
 		return 1;
@@ -451,10 +457,9 @@ int tw_types_find(const struct tw_types *t, struct tw_typed variable, const char
 		return 0;
 	s.part.type = *type;
 	s.part.bytes = bytes_of(&s.part.type);
-	for (int found = 1; *s.rest;) {
+	while (*s.rest) {
 		snprintf(why, size, "'%s' is no member or element", s.rest);
-		found = *s.rest == '.' ? find_member(&s) : *s.rest == '[' && find_element(&s);
-		if (!found)
+		if (!(*s.rest == '.' ? find_member(&s) : *s.rest == '[' && find_element(&s)))
 			return 0;
 	}
 	*out = (struct tw_type_part){s.part.offset, s.part.bytes ? s.part.bytes : 1};

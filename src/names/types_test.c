@@ -1,4 +1,5 @@
 /* Parts of variables of this very program, by name and by offset, as the compiler describes them. */
+#include "names/dwarf_file.h"
 #include "names/types.h"
 #include "unit.h"
 
@@ -33,21 +34,6 @@ _Thread_local struct base own[2];
 static _Thread_local volatile struct point mine;
 
 #define AT(member) (sizeof(struct base) + offsetof(struct base, member))
-
-static Dwfl_Module *report_self(Dwfl **dwfl, GElf_Addr *bias)
-{
-	static const Dwfl_Callbacks callbacks = {
-	    .find_elf = dwfl_build_id_find_elf,
-	    .find_debuginfo = dwfl_standard_find_debuginfo,
-	    .section_address = dwfl_offline_section_address,
-	};
-	*dwfl = dwfl_begin(&callbacks);
-	dwfl_report_begin(*dwfl);
-	Dwfl_Module *module = dwfl_report_offline(*dwfl, "self", "/proc/self/exe", -1);
-	dwfl_report_end(*dwfl, NULL, NULL);
-	dwfl_module_getelf(module, bias);
-	return module;
-}
 
 /* A variable by its symbol. */
 static struct tw_typed variable(Dwfl_Module *module, GElf_Addr bias, const char *wanted)
@@ -146,9 +132,11 @@ static void check_cut(struct tw_typed v)
 
 int main(void)
 {
-	Dwfl *dwfl;
+	struct tw_dwarf_file self;
 	GElf_Addr bias;
-	Dwfl_Module *module = report_self(&dwfl, &bias);
+	tw_dwarf_file_open(&self, "/proc/self/exe");
+	Dwfl_Module *module = self.module;
+	dwfl_module_getelf(module, &bias);
 	struct tw_types *t = tw_types_new(module, bias);
 	types = t;
 	CHECK(t != NULL);
@@ -167,6 +155,6 @@ int main(void)
 	types = NULL;
 	SAME_TEXT(name((struct tw_typed){1, 0}, 0), "");
 	tw_types_free(t);
-	dwfl_end(dwfl);
+	tw_dwarf_file_close(&self);
 	return UNIT_END();
 }

@@ -89,6 +89,7 @@ static int64_t find_shared(const struct search *s)
 	const size_t n = tw_names_find(s->names, r->module, s->variable, UINT32_MAX, NULL, 0);
 	struct tw_named_place *places = n ? calloc(n, sizeof *places) : NULL;
 	size_t found = 0;
+	free(r->items);
 	r->items = n ? calloc(n, sizeof *r->items) : NULL;
 	if (n && (!places || !r->items)) {
 		free(places);
