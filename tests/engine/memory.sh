@@ -90,3 +90,108 @@ recorded ./place
 	cat recorded.out
 	fail "the engine's memory can be taken"
 }
+
+# Code that goes without a store, as madvise has it: what was translated from it does not run any more. What does not exist here is left out, natively too.
+cc_program advice -D_GNU_SOURCE <<'END'
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { PAGE = 4096, GUARD_INSTALL = 102, GUARD_REMOVE = 103, RWX = PROT_READ | PROT_WRITE | PROT_EXEC };
+static sigjmp_buf back;
+static void handler(int s, siginfo_t *info, void *context)
+{
+	(void)context;
+	siglongjmp(back, s << 8 | info->si_code);
+}
+static void put(unsigned char *to, int value) /* mov eax, value; ret */
+{
+	unsigned char b[6] = {0xb8, (unsigned char)value, 0, 0, 0, 0xc3};
+	memcpy(to, b, sizeof b);
+}
+static int call(unsigned char *code)
+{
+	const int s = sigsetjmp(back, 1);
+	return s ? -s : ((int (*)(void))code)();
+}
+/* A page that returns `file` in the file, and what it is changed to in this process. */
+static unsigned char *changed(int file, int to)
+{
+	unsigned char page[PAGE];
+	int fd = open("code", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	memset(page, 0xcc, PAGE);
+	put(page, file);
+	if (write(fd, page, PAGE) != PAGE)
+		_exit(1);
+	unsigned char *code = mmap(NULL, PAGE, RWX, MAP_PRIVATE, fd, 0);
+	close(fd);
+	put(code, to);
+	for (int i = 0; i < 100; i++)
+		call(code);
+	return code;
+}
+static void in_child(unsigned char *code)
+{
+	fflush(stdout);
+	if (!fork()) {
+		printf("child %d\n", call(code));
+		fflush(stdout);
+		if (!fork()) {
+			printf("its child %d\n", call(code));
+			fflush(stdout);
+			_exit(0);
+		}
+		wait(NULL);
+		_exit(0);
+	}
+	wait(NULL);
+	printf("parent %d\n", call(code));
+}
+int main(void)
+{
+	struct sigaction a = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+	unsigned char *code = changed(1, 2), *gone = mmap(NULL, PAGE, RWX, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct iovec piece = {code, PAGE};
+	sigaction(SIGSEGV, &a, NULL);
+	sigaction(SIGBUS, &a, NULL);
+	long self = syscall(SYS_pidfd_open, getpid(), 0), r = syscall(SYS_process_madvise, self, &piece, 1, MADV_DONTNEED, 0);
+	printf("process_madvise %ld: %d\n", r, call(code));
+	code = changed(3, 4);
+	if (!madvise(code, PAGE, GUARD_INSTALL)) {
+		printf("guard %d\n", call(code));
+		printf("removed %d: %d\n", madvise(code, PAGE, GUARD_REMOVE), call(code));
+	}
+	put(gone, 7);
+	for (int i = 0; i < 100; i++)
+		call(gone);
+	printf("not in forks: %d\n", madvise(gone, PAGE, MADV_DONTFORK));
+	in_child(gone);
+	printf("in forks: %d\n", madvise(gone, PAGE, MADV_DOFORK));
+	in_child(gone);
+	unsigned char *two = mmap(NULL, 2 * PAGE, RWX, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static unsigned char scratch[64];
+	put(two, 5);
+	put(two + PAGE, 9);
+	for (int i = 0; i < 100; i++)
+		call(two);
+	printf("zeros in forks: %d\n", madvise(two, PAGE, MADV_WIPEONFORK));
+	fflush(stdout);
+	if (!fork()) { /* zeros are add [rax], al; behind them comes the second page */
+		void *rax = scratch;
+		__asm__ volatile("call *%1" : "+a"(rax) : "r"(two) : "memory", "cc");
+		printf("child %d\n", (int)(long)rax);
+		fflush(stdout);
+		_exit(0);
+	}
+	wait(NULL);
+	printf("parent %d\n", call(two));
+	return 0;
+}
+END
+whole ./advice

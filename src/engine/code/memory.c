@@ -353,6 +353,21 @@ void tw_memory_written(u64 first, u64 last)
 		tw_shared_code(page, invalidate_page);
 }
 
+static bool forks_differ;
+
+void tw_memory_forks_differ(void)
+{
+	forks_differ = true;
+}
+
+void tw_memory_forked(void)
+{
+	if (!forks_differ)
+		return;
+	for (u32 i = 0; i < n_ranges; i++)
+		tw_memory_written(ranges[i].start, ranges[i].end - 1);
+}
+
 static u64 next_place = ARENA_MODULES;
 
 void tw_memory_place_behind(u64 start, u64 end)

@@ -69,6 +69,10 @@ bool tw_memory_let_write(u64 address);
 /* Code on the pages from that of `first` to that of `last` has been written: its fragments are stale. */
 void tw_memory_written(u64 first, u64 last);
 
+/* Some code is not there, or is zeros, in forked processes (madvise). tw_memory_forked: this is one, all its fragments are stale. */
+void tw_memory_forks_differ(void);
+void tw_memory_forked(void);
+
 /* A free place in the low arena for a module of this length, or 0. */
 u64 tw_memory_place(u64 length);
 

@@ -4,6 +4,7 @@
 #include "engine/record/buffer.h"
 #include "engine/signal/action.h"
 #include "engine/code/flush.h"
+#include "engine/code/memory.h"
 #include "engine/signal/pending.h"
 #include "engine/kernel/mlock.h"
 #include "engine/kernel/process.h"
@@ -236,6 +237,9 @@ static i64 clone_copied(struct thread *t, const struct tw_clone *c, u64 stack)
 		tw_recording_begin(t, parent_pid, parent_tid);
 		tw_stack_tell(t);
 		tw_snapshot_forked(t);
+		tw_lock(&tw_engine.lock);
+		tw_memory_forked();
+		tw_unlock(&tw_engine.lock);
 	}
 	return r;
 }

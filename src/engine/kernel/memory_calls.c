@@ -284,11 +284,36 @@ i64 tw_sys_munlockall(struct thread *t, const u64 *a)
 	return tw_pass(t, a);
 }
 
+/* Values that older headers do not have. */
+enum { ADVICE_DONTNEED_LOCKED = 24, ADVICE_GUARD_INSTALL = 102 };
+
 /* May the contents change afterwards, to the file's or to zeros? */
 static bool drops(u64 advice)
 {
-	enum { DONTNEED_LOCKED = 24 };
-	return advice == MADV_DONTNEED || advice == DONTNEED_LOCKED || advice == MADV_FREE || advice == MADV_REMOVE;
+	return advice == MADV_DONTNEED || advice == ADVICE_DONTNEED_LOCKED || advice == MADV_FREE || advice == MADV_REMOVE ||
+	       advice == ADVICE_GUARD_INSTALL;
+}
+
+/* Will a forked process have other contents there, or nothing? */
+static bool drops_in_forks(u64 advice)
+{
+	return advice == MADV_DONTFORK || advice == MADV_WIPEONFORK;
+}
+
+/* This advice has been given for [start, start + bytes). If there is a hole, something may have been done all the same. */
+static void advised(u64 start, u64 bytes, u64 advice)
+{
+	if (!bytes || start + bytes < start || (!drops(advice) && !drops_in_forks(advice)))
+		return;
+	const u64 end = start + tw_page_up(bytes);
+	tw_lock(&tw_engine.lock);
+	if (!tw_memory_any_code(start, end))
+		; /* nothing was translated from it */
+	else if (drops(advice))
+		tw_memory_written(start, end - 1);
+	else
+		tw_memory_forks_differ();
+	tw_unlock(&tw_engine.lock);
 }
 
 i64 tw_sys_madvise(struct thread *t, const u64 *a)
@@ -296,12 +321,20 @@ i64 tw_sys_madvise(struct thread *t, const u64 *a)
 	if (tw_memory_is_engine(a[0], a[1]))
 		return ENGINE_EINVAL;
 	const i64 r = tw_pass(t, a);
-	if (!a[1] || !drops(a[2]))
-		return r;
-	tw_lock(&tw_engine.lock);
-	if (tw_memory_any_code(a[0], a[0] + tw_page_up(a[1]))) /* where there is a hole something has been done, too */
-		tw_memory_written(a[0], a[0] + tw_page_up(a[1]) - 1);
-	tw_unlock(&tw_engine.lock);
+	advised(a[0], a[1], (u32)a[2]);
+	return r;
+}
+
+/* Since Linux 6.13 a process may give itself any advice so. Of another process's memory, these addresses only cost some translations. */
+i64 tw_sys_process_madvise(struct thread *t, const u64 *a)
+{
+	enum { MOST_PIECES = 1024 };
+	struct {
+		u64 start, bytes;
+	} piece;
+	const i64 r = tw_pass(t, a);
+	for (u64 k = 0; r > 0 && k < a[2] && k < MOST_PIECES && tw_copy(&piece, (const void *)(a[1] + k * sizeof piece), sizeof piece); k++)
+		advised(piece.start, piece.bytes, (u32)a[3]);
 	return r;
 }
 

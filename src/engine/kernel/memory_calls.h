@@ -21,6 +21,7 @@ i64 tw_sys_mlockall(struct thread *t, const u64 *a);
 i64 tw_sys_munlockall(struct thread *t, const u64 *a);
 i64 tw_sys_mseal(struct thread *t, const u64 *a);
 i64 tw_sys_madvise(struct thread *t, const u64 *a);
+i64 tw_sys_process_madvise(struct thread *t, const u64 *a);
 i64 tw_sys_personality(struct thread *t, const u64 *a);
 
 #endif

@@ -98,6 +98,7 @@ static const call_fn table[] = {
     [__NR_pkey_mprotect] = tw_sys_mprotect,
     [__NR_mremap] = tw_sys_mremap,
     [__NR_madvise] = tw_sys_madvise,
+    [__NR_process_madvise] = tw_sys_process_madvise,
     [NR_MSEAL] = tw_sys_mseal,
     [__NR_mlockall] = tw_sys_mlockall,
     [__NR_munlockall] = tw_sys_munlockall,

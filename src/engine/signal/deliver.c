@@ -158,12 +158,21 @@ static void deliver_bus_error(struct thread *t, u64 address, u64 error)
 	deliver_fault(t, SIGBUS, BUS_ADRERR, address);
 }
 
+/* Does a read there fault with SIGSEGV, although it may be executed: nothing is there any more, or a guard (madvise)? */
+static bool is_guarded(const struct thread *t, u64 at)
+{
+	u8 byte;
+	return !tw_copy(&byte, (const void *)at, sizeof byte) && t->signal->engine_fault == SIGSEGV;
+}
+
 void tw_signal_no_code(struct thread *t, u64 at, bool beyond_file)
 {
-	if (beyond_file)
-		deliver_bus_error(t, at, FAULT_FETCH);
-	else
+	if (!beyond_file)
 		tw_signal_page_fault(t, at, FAULT_FETCH | (tw_engine_mapped(at) ? FAULT_PRESENT : 0));
+	else if (is_guarded(t, at))
+		tw_signal_page_fault(t, at, FAULT_FETCH);
+	else
+		deliver_bus_error(t, at, FAULT_FETCH);
 }
 
 void tw_signal_refused_call(struct thread *t, int code, int error)

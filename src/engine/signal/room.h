@@ -92,6 +92,7 @@ struct tw_signal_thread {
 	struct {
 		u64 err, trapno, cr2;
 	} fault;            /* of the kernel's frame, for the application's */
+	int engine_fault;   /* the signal of the last fault that the engine expected, such as one of tw_copy */
 	u64 code_step;      /* stepping over a store that changes code of its own fragment, from this address (0: none)... */
 	u64 code_step_last; /* ...to this one */
 	bool traced;        /* (ptrace) by a thread that is recorded too: faults that the engine finds are sent, for that one to see */

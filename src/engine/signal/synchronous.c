@@ -168,7 +168,7 @@ static bool stale_entry(struct thread *t, struct tw_ucontext *uc)
 }
 
 /* A fault in code of the engine that expects it. */
-static bool engine_fault(struct tw_ucontext *uc)
+static bool engine_fault(struct thread *t, int signo, struct tw_ucontext *uc)
 {
 	const struct fragment *f = tw_context_in_cache(uc->rip) ? tw_fragment_at(uc->rip) : NULL;
 	if (f && tw_stamp_fault(&f->rec, uc->rip)) {
@@ -187,6 +187,7 @@ static bool engine_fault(struct tw_ucontext *uc)
 		uc->rip = (u64)tw_copy_fault;
 	else
 		return false;
+	t->signal->engine_fault = signo;
 	return true;
 }
 
@@ -208,7 +209,7 @@ void tw_synchronous(struct thread *t, int signo, siginfo_t *info, struct tw_ucon
 		if (ours)
 			return;
 	}
-	if (engine_fault(uc))
+	if (engine_fault(t, signo, uc))
 		return;
 	if (tw_context_in_cache(uc->rip)) {
 		application_fault(t, signo, info, uc);
