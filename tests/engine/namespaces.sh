@@ -267,3 +267,17 @@ for sink in count file; do
 	[ "$(cat churn.out)" = all ] && [ ! -s churn.err ] || fail "churn, --sink=$sink: $(head -n 3 churn.out churn.err)"
 	if "$TW" info churn.tw | grep -q incomplete; then fail "churn, --sink=$sink: incomplete"; fi
 done
+
+# Number 1 of each namespace: in its /proc it is that process, with its program and signals, whoever else goes by that number. Without its /proc numbers there are not its own.
+cat >ones <<'END'
+unshare -pf --mount-proc bash -c 'trap "" USR1; echo b >>up; until [ "$(wc -l <up)" = 2 ]; do sleep 0.1; done; readlink /proc/1/exe; grep ^SigIgn /proc/1/status; read </proc/1/stat stat; set -- ${stat##*)}; echo ${31}; echo b >>done; until [ "$(wc -l <done)" = 2 ]; do sleep 0.1; done' >one.out &
+unshare -pf --mount-proc perl -e '$SIG{USR2} = "IGNORE"; sub meet { system("echo p >>$_[0]; until [ \"\$(wc -l <$_[0])\" = 2 ]; do sleep 0.1; done") } meet("up"); system("readlink /proc/1/exe; grep ^SigIgn /proc/1/status"); meet("done")' >two.out
+wait
+cat one.out two.out
+unshare -pf bash -c 'trap "" USR1; readlink /proc/self/exe; grep ^SigIgn /proc/1/status /proc/self/status; true'
+rm up done
+END
+for f in none dep; do
+	RECORD_OPTIONS=(-f "$f")
+	same_as_native bash ones
+done

@@ -107,13 +107,33 @@ static bool find_directory(i32 dir, char *path, u64 room)
 	return tw_starts_with(path, "/proc");
 }
 
-/* The process whose `exe` this absolute path is; 0: none. */
+bool tw_process_has_namespaces(void)
+{
+	return __atomic_load_n((const u32 *)&tw_engine.control->namespaces, __ATOMIC_RELAXED) != 0;
+}
+
+/* This process's number in /proc: that is not always of the namespace in which this process is. */
+static u32 own_number(void)
+{
+	char link[16];
+	const char *s = link;
+	u32 pid = tw_engine.pid;
+	if (!tw_process_has_namespaces())
+		return pid;
+	const i64 n = tw_sys(__NR_readlink, "/proc/self", link, sizeof link - 1);
+	link[n > 0 ? n : 0] = 0;
+	return take_number(&s, &pid) ? pid : 0;
+}
+
+/* The process whose `exe` this absolute path is, by its number there; 0: none. */
 static u32 exe_owner(const char *p)
 {
-	u32 pid = tw_engine.pid, thread;
+	u32 pid, thread;
 	if (!take_word(&p, "/proc/"))
 		return 0;
-	if (!take_word(&p, "self/") && !take_word(&p, "thread-self/") && !(take_number(&p, &pid) && take_word(&p, "/")))
+	if (take_word(&p, "self/") || take_word(&p, "thread-self/"))
+		pid = own_number();
+	else if (!take_number(&p, &pid) || !take_word(&p, "/"))
 		return 0;
 	if (take_word(&p, "task/") && !(take_number(&p, &thread) && take_word(&p, "/")))
 		return 0;
@@ -131,10 +151,50 @@ static u32 find_slot(u32 pid, u32 tid)
 	return NO_SLOT;
 }
 
-const struct tw_slot *tw_process_slot(u32 pid, u32 tid)
+/* Does the process whose memory file this is have a thread with this slot? */
+static bool has_mark(i64 memory, const struct tw_slot *s)
 {
-	const u32 slot = find_slot(pid, tid);
-	return slot == NO_SLOT ? NULL : &tw_engine.control->slot[slot];
+	u64 mark = 0;
+	return tw_sys4(__NR_pread64, memory, &mark, sizeof mark, s->mark) == sizeof mark && mark == tw_slot_mark(s->serial);
+}
+
+/* As tw_process_shown, where numbers do not suffice. False: nothing can be read there. */
+static bool find_by_mark(const char *directory, u32 tid, u32 *slot, u32 *first)
+{
+	char path[128];
+	tw_format(path, sizeof path, "%s/mem", directory);
+	const i64 memory = tw_sys(__NR_open, path, O_RDONLY | O_CLOEXEC, 0);
+	*slot = *first = NO_SLOT;
+	if (tw_failed(memory))
+		return false;
+	for (u32 i = 0; i < tw_channel_slots_used(tw_engine.control); i++) {
+		const struct tw_slot *s = &tw_engine.control->slot[i];
+		if (__atomic_load_n((const u32 *)&s->state, __ATOMIC_ACQUIRE) != TW_SLOT_ACTIVE || !has_mark(memory, s))
+			continue;
+		*first = s->pid == s->tid ? i : *first;
+		*slot = s->tid == tid ? i : *slot;
+	}
+	*slot = *slot == NO_SLOT ? *first : *slot; /* in /proc of another namespace it has another number */
+	tw_sys(__NR_close, memory, 0, 0);
+	return true;
+}
+
+/* Does the process there run the same file as this one, the engine? */
+static bool runs_engine(const char *directory)
+{
+	char path[128], own[256], there[256];
+	tw_format(path, sizeof path, "%s/exe", directory);
+	const i64 n = tw_sys(__NR_readlink, "/proc/self/exe", own, sizeof own);
+	return n > 0 && tw_sys(__NR_readlink, path, there, sizeof there) == n && !memcmp(own, there, (u64)n);
+}
+
+bool tw_process_shown(const char *directory, u32 tid, u32 *slot, u32 *first)
+{
+	if (!tw_process_has_namespaces() || (!find_by_mark(directory, tid, slot, first) && runs_engine(directory))) {
+		*slot = find_slot(0, tid);
+		*first = *slot == NO_SLOT ? NO_SLOT : find_slot(tw_engine.control->slot[*slot].pid, tw_engine.control->slot[*slot].pid);
+	}
+	return *slot != NO_SLOT && *first != NO_SLOT;
 }
 
 bool tw_process_is_recorded(u32 pid)
@@ -191,8 +251,9 @@ const char *tw_process_exe(i32 dir, u64 path)
 		simplify(whole);
 		pid = exe_owner(whole);
 	}
-	if (!pid || pid == tw_engine.pid)
+	if (!pid || pid == own_number())
 		return pid ? tw_engine.program_path : NULL;
-	u32 slot = find_slot(pid, pid);
-	return slot == NO_SLOT ? NULL : tw_engine.control->program[slot];
+	u32 slot, first;
+	whole[strlen(whole) - strlen("/exe")] = 0;
+	return tw_process_shown(whole, pid, &slot, &first) ? tw_engine.control->program[first] : NULL;
 }

@@ -23,8 +23,14 @@ void tw_process_tell_waitid(struct thread *t, i64 result, const siginfo_t *info)
 /* Is there a recorded process of this pid, this one or another? */
 bool tw_process_is_recorded(u32 pid);
 
-/* The slot of a recorded thread, of this process or, if pid is 0, of any; NULL: there is none. */
-const struct tw_slot *tw_process_slot(u32 pid, u32 tid);
+/* Are there several PID namespaces, in which processes may have the same numbers? */
+bool tw_process_has_namespaces(void);
+
+/*
+ * The slots (indexes) of the thread whose directory in /proc this is, where it has number `tid`, and of the first
+ * thread of its process. False: it is not recorded.
+ */
+bool tw_process_shown(const char *directory, u32 tid, u32 *slot, u32 *first);
 
 /* tw_slot.trace of this recorded thread, or NULL. */
 u32 *tw_process_trace(u32 tid);

@@ -1,5 +1,6 @@
 #include "engine/kernel/status.h"
 #include "engine/kernel/process.h"
+#include "engine/record/room.h"
 #include "engine/signal/show.h"
 #include "engine/thread.h"
 #include <asm/statfs.h>
@@ -26,21 +27,39 @@ static struct {
 
 /* ---- whose it is ---- */
 
-/* What thread `tid`, of this or another process, would show. False: not recorded. */
-static bool find(u32 tid, struct tw_slot_signals *s)
+/* The directory in /proc of this file. */
+static void find_directory(u64 fd, char *path, u64 room)
 {
-	const struct thread *t = tw_thread_of(tid);
+	char link[32];
+	tw_format(link, sizeof link, "/proc/self/fd/%d", (int)fd);
+	const i64 n = tw_sys(__NR_readlink, link, path, room - 1);
+	path[n > 0 ? n : 0] = 0;
+	const u64 base = strlen(tw_base_name(path)), all = strlen(path);
+	path[all > base ? all - base - 1 : 0] = 0;
+}
+
+/* What thread `tid`, of this or another process, would show in this file. False: not recorded. */
+static bool find(u64 fd, u32 tid, struct tw_slot_signals *s)
+{
+	char directory[96];
+	u32 slot, first;
+	const bool namespaces = tw_process_has_namespaces();
+	if (namespaces)
+		find_directory(fd, directory, sizeof directory);
+	const struct thread *t = namespaces ? NULL : tw_thread_of(tid);
+	if (!t && !tw_process_shown(directory, tid, &slot, &first))
+		return false;
+	if (!t && (t = tw_thread_of(tw_engine.control->slot[slot].tid)) && t->record->slot != slot)
+		t = NULL;
 	if (t) {
 		tw_signal_tell(t, s);
 		return true;
 	}
-	const struct tw_slot *slot = tw_process_slot(0, tid), *first = slot ? tw_process_slot(slot->pid, slot->pid) : NULL;
-	if (!first)
-		return false;
-	*s = slot->signals;
-	s->ignored = first->signals.ignored;
-	s->caught = first->signals.caught;
-	s->shared = first->signals.shared;
+	const struct tw_slot *own = &tw_engine.control->slot[slot], *process = &tw_engine.control->slot[first];
+	*s = own->signals;
+	s->ignored = process->signals.ignored;
+	s->caught = process->signals.caught;
+	s->shared = process->signals.shared;
 	return true;
 }
 
@@ -93,13 +112,13 @@ static void put_hex(char *s, u64 value)
 		s[k] = "0123456789abcdef"[value & 15];
 }
 
-static bool rewrite_status(char *text)
+static bool rewrite_status(u64 fd, char *text)
 {
 	struct tw_slot_signals s;
 	const char *pid = behind(text, "Pid:\t");
 	char *own = behind(text, "SigPnd:\t"), *all = behind(text, "ShdPnd:\t"), *blk = behind(text, "SigBlk:\t"),
 	     *ign = behind(text, "SigIgn:\t"), *cgt = behind(text, "SigCgt:\t");
-	if (!pid || !own || !all || !blk || !ign || !cgt || !find((u32)decimal(pid), &s))
+	if (!pid || !own || !all || !blk || !ign || !cgt || !find(fd, (u32)decimal(pid), &s))
 		return false;
 	put_hex(own, pending(hex(own), &s));
 	put_hex(all, pending_shared(hex(all), &s));
@@ -123,11 +142,11 @@ static char *field(char *text, u32 n)
 }
 
 /* Replaces the four numbers; what follows them moves. */
-static bool rewrite_stat(char *text, u64 room)
+static bool rewrite_stat(u64 fd, char *text, u64 room)
 {
 	struct tw_slot_signals s;
 	char *from = field(text, STAT_SIGNALS), *ign = field(text, STAT_SIGNALS + 2), *to = field(text, STAT_SIGNALS + 4), now[64];
-	if (!from || !ign || !to || !find((u32)decimal(text), &s))
+	if (!from || !ign || !to || !find(fd, (u32)decimal(text), &s))
 		return false;
 	const u64 bytes =
 	    tw_format(now, sizeof now, "%u %u %u %u ", (u32)(pending(decimal(from), &s) & STAT_BITS), (u32)(s.blocked & STAT_BITS),
@@ -209,7 +228,7 @@ static bool take(u64 fd)
 	last.text[last.bytes] = 0;
 	if (tw_failed(n) || last.bytes == TEXT_BYTES - 1)
 		return false;
-	if (is_status(last.text) ? !rewrite_status(last.text) : !is_stat(last.text) || !rewrite_stat(last.text, TEXT_BYTES))
+	if (is_status(last.text) ? !rewrite_status(fd, last.text) : !is_stat(last.text) || !rewrite_stat(fd, last.text, TEXT_BYTES))
 		return false;
 	last.bytes = strlen(last.text);
 	last.fd = fd;
