@@ -1,4 +1,4 @@
-/* trackway dump: references, blocks, code or streams as text. */
+/* trackway dump: references, blocks, code or streams as text, or as a trace for a simulator. */
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "export/code.h"
@@ -28,6 +28,8 @@ static const char help[] = "Usage: trackway dump [OPTION]... DIR\n\n"
                            "              ending (fall jump cond call return ijump icall syscall trap,\n"
                            "              stopped by a signal, or unknown in an imported trace)\n"
                            "  --lackey    the output of valgrind --tool=lackey --trace-mem=yes\n"
+                           "  --champsim  a trace for the simulator ChampSim: a binary record per\n"
+                           "              instruction of one thread\n"
                            "  --order     one line per event with a time, of all threads, in time order:\n"
                            "              cycles since the start, thread, address of the instruction, and\n"
                            "              kind: lock-before and lock-after (or mfence-, lfence-, sfence-;\n"
@@ -41,8 +43,8 @@ static const char help[] = "Usage: trackway dump [OPTION]... DIR\n\n"
                            "  --raw       the streams as they are stored\n\n"
                            "Selection and output:\n"
                            "  --thread N  only this thread, numbered from 0 as in trackway info\n"
-                           "  --from K    skip the first K references, blocks, instructions (--lackey),\n"
-                           "              fragments (--code), chunks (--raw) or lines (--order)\n"
+                           "  --from K    skip the first K references, blocks, instructions (--lackey,\n"
+                           "              --champsim), fragments (--code), chunks (--raw) or lines (--order)\n"
                            "  --count K   print at most K of them\n"
                            "  --last K    only the last K references, blocks or instructions of each thread\n"
                            "  -o FILE     write to FILE; - is standard output\n"
@@ -52,7 +54,7 @@ static const char help[] = "Usage: trackway dump [OPTION]... DIR\n\n"
                            "  trackway dump --count 1000000 gzip.tw | awk '$3 != \"R\" {\n"
                            "    n[substr($4, 1, length($4) - 3)]++ } END { for (p in n) print n[p], p }'\n";
 
-enum mode { MODE_REFS, MODE_BLOCKS, MODE_LACKEY, MODE_CODE, MODE_RAW, MODE_ORDER, MODE_SYSCALLS };
+enum mode { MODE_REFS, MODE_BLOCKS, MODE_LACKEY, MODE_CHAMPSIM, MODE_CODE, MODE_RAW, MODE_ORDER, MODE_SYSCALLS };
 
 struct dump {
 	const char *dir, *output;
@@ -135,7 +137,7 @@ static int write_failed(const struct dump *d, int why)
 static int print_lines(struct dump *d)
 {
 	static const enum tw_lines_kind kinds[] = {
-	    [MODE_REFS] = TW_LINES_REFS, [MODE_BLOCKS] = TW_LINES_BLOCKS, [MODE_LACKEY] = TW_LINES_LACKEY};
+	    [MODE_REFS] = TW_LINES_REFS, [MODE_BLOCKS] = TW_LINES_BLOCKS, [MODE_LACKEY] = TW_LINES_LACKEY, [MODE_CHAMPSIM] = TW_LINES_CHAMPSIM};
 	struct tw_lines_options options = {
 	    .kind = kinds[d->mode],
 	    .fd = d->fd,
@@ -180,6 +182,19 @@ static int has_thread(const struct dump *d)
 	return d->thread < 0;
 }
 
+/* A trace for the simulator has instructions of one thread. */
+static int is_refused_champsim(const struct dump *d)
+{
+	const size_t n = tw_recording_n_threads(d->recording);
+	if (!tw_recording_info(d->recording)->tsc_start)
+		return fprintf(stderr, "trackway dump: %s: this was imported from addresses only, without instructions\n", d->dir);
+	if (n > 1 && d->thread < 0)
+		return fprintf(stderr, "trackway dump: %s has %zu threads, and a trace for ChampSim has one: choose it with --thread\n", d->dir, n);
+	if (!d->output && isatty(STDOUT_FILENO))
+		return fprintf(stderr, "trackway dump: a trace for ChampSim is no text: write it to a file (-o) or a pipe\n");
+	return 0;
+}
+
 /* What the recording does not hold is said. Returns whether something was. */
 static int is_refused(const struct dump *d)
 {
@@ -192,9 +207,11 @@ static int is_refused(const struct dump *d)
 	if (d->mode == MODE_REFS && !tw_format_has_refs(info->format))
 		return fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references; --blocks shows what ran\n",
 		               d->dir, tw_format_name(info->format));
+	if (d->mode == MODE_CHAMPSIM && is_refused_champsim(d))
+		return 1;
 	if (d->mode >= MODE_ORDER && !info->tsc_start)
 		return fprintf(stderr, "trackway dump: %s: this was imported from addresses only, which have no times\n", d->dir);
-	if (d->mode == MODE_LACKEY && !tw_format_has_refs(info->format))
+	if ((d->mode == MODE_LACKEY || d->mode == MODE_CHAMPSIM) && !tw_format_has_refs(info->format))
 		fprintf(stderr, "trackway dump: %s: a recording of format %s holds no memory references: only instructions are printed\n",
 		        d->dir, tw_format_name(info->format));
 	return 0;
@@ -213,7 +230,7 @@ static int run(struct dump *d)
 		return tw_recording_error("dump", d->dir, error);
 	d->fd = fileno(to.f);
 	size_t problems = tw_problems_report("dump", d->recording);
-	int status = d->mode <= MODE_LACKEY ? print_lines(d) : print_words(d);
+	int status = d->mode <= MODE_CHAMPSIM ? print_lines(d) : print_words(d);
 	error = tw_outfile_close(&to, !status);
 	if (error)
 		status = tw_recording_error("dump", d->dir, error);
@@ -224,7 +241,7 @@ static int set_mode(struct dump *d, enum mode mode)
 {
 	d->mode = mode;
 	return ++d->n_modes > 1
-	           ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --code, --raw, --order and --syscalls can be given")
+	           ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --champsim, --code, --raw, --order and --syscalls can be given")
 	           : -1;
 }
 
@@ -276,6 +293,7 @@ static int parse(struct dump *d, int argc, char **argv)
 	    {"refs", no_argument, NULL, OPTION_MODE + MODE_REFS},
 	    {"blocks", no_argument, NULL, OPTION_MODE + MODE_BLOCKS},
 	    {"lackey", no_argument, NULL, OPTION_MODE + MODE_LACKEY},
+	    {"champsim", no_argument, NULL, OPTION_MODE + MODE_CHAMPSIM},
 	    {"code", no_argument, NULL, OPTION_MODE + MODE_CODE},
 	    {"raw", no_argument, NULL, OPTION_MODE + MODE_RAW},
 	    {"order", no_argument, NULL, OPTION_MODE + MODE_ORDER},
@@ -295,8 +313,8 @@ static int parse(struct dump *d, int argc, char **argv)
 		status = tw_usage_error("dump", "--thread is about what a thread did: code is of all");
 	if (status < 0 && d->last && d->has_range)
 		status = tw_usage_error("dump", "--last and --from or --count exclude each other");
-	if (status < 0 && d->last && d->mode > MODE_LACKEY)
-		status = tw_usage_error("dump", "--last is about --refs, --blocks and --lackey");
+	if (status < 0 && d->last && d->mode > MODE_CHAMPSIM)
+		status = tw_usage_error("dump", "--last is about --refs, --blocks, --lackey and --champsim");
 	if (status < 0 && argc - optind != 1)
 		status = tw_usage_error("dump", "exactly one recording is required");
 	d->dir = status < 0 ? argv[optind] : NULL;

@@ -1,33 +1,13 @@
 #include "export/lines.h"
 #include "analyze/crash.h"
 #include "analyze/lackey.h"
-#include "base/text.h"
+#include "export/lines_state.h"
 #include "recording/recording.h"
-#include "replay/piece.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trackway/event.h>
-
-/* What all states share. */
-struct shared {
-	const struct tw_recording *recording;
-	const struct tw_lines_options *options;
-	struct tw_lackey *lackey;
-	uint64_t *base; /* for each thread of the recording: items of the chosen threads before it */
-	uint64_t *from; /* and its first wanted item, or one before its first */
-	uint64_t end;   /* item after the last one wanted */
-	int write_error;
-};
-
-/* The analyzer's state: lines that wait to be written; with a single state they are written at once. */
-struct state {
-	struct shared *shared;
-	uint64_t from; /* of the batch's thread */
-	struct tw_text text;
-	struct tw_pieces pieces; /* lackey */
-};
 
 enum { LONGEST = 96 }; /* bytes of a line, or of the lines of one reference */
 
@@ -94,7 +74,7 @@ struct span {
 	size_t begin, end;
 };
 
-static struct span wanted(const struct state *s, uint64_t first, size_t n)
+static struct span wanted(const struct tw_lines_state *s, uint64_t first, size_t n)
 {
 	uint64_t from = s->from, end = s->shared->end;
 	struct span span = {0, n};
@@ -105,12 +85,7 @@ static struct span wanted(const struct state *s, uint64_t first, size_t n)
 	return span;
 }
 
-static int visible(const struct state *s, uint64_t position)
-{
-	return position >= s->from && position < s->shared->end;
-}
-
-static void put_some_refs(struct state *s, const struct tw_batch *b, struct span span)
+static void put_some_refs(struct tw_lines_state *s, const struct tw_batch *b, struct span span)
 {
 	char *start = span.end > span.begin ? tw_text_room(&s->text, (span.end - span.begin) * LONGEST) : NULL, *p = start;
 	const struct tw_ref *refs = start ? tw_batch_refs(b) : NULL;
@@ -119,7 +94,7 @@ static void put_some_refs(struct state *s, const struct tw_batch *b, struct span
 	s->text.n += (size_t)(p - start);
 }
 
-static void put_undone(struct state *s, const struct tw_batch *b, const struct tw_event *e)
+static void put_undone(struct tw_lines_state *s, const struct tw_batch *b, const struct tw_event *e)
 {
 	const struct tw_fault *f = e->payload;
 	const struct tw_descriptor *d = e->block ? tw_batch_blocks(b)[e->block - 1].descriptor : NULL;
@@ -139,7 +114,7 @@ static size_t ref_of(const struct tw_batch *b, const struct tw_event *e)
 	return e->block < b->n_blocks ? tw_batch_blocks(b)[e->block].first_ref : b->n_refs;
 }
 
-static void put_refs(struct state *s, const struct tw_batch *b, uint64_t base)
+static void put_refs(struct tw_lines_state *s, const struct tw_batch *b, uint64_t base)
 {
 	struct span span = wanted(s, base + b->first_ref, b->n_refs);
 	for (size_t i = 0; i < b->n_events; i++) {
@@ -150,13 +125,13 @@ static void put_refs(struct state *s, const struct tw_batch *b, uint64_t base)
 			put_some_refs(s, b, (struct span){span.begin, at});
 			span.begin = at;
 		}
-		if (visible(s, base + b->first_ref + at))
+		if (tw_lines_visible(s, base + b->first_ref + at))
 			put_undone(s, b, &b->events[i]);
 	}
 	put_some_refs(s, b, span);
 }
 
-static void put_blocks(struct state *s, const struct tw_batch *b, uint64_t base)
+static void put_blocks(struct tw_lines_state *s, const struct tw_batch *b, uint64_t base)
 {
 	const struct tw_block_run *blocks = tw_batch_blocks(b);
 	uint64_t position = base + b->first_block;
@@ -164,7 +139,7 @@ static void put_blocks(struct state *s, const struct tw_batch *b, uint64_t base)
 	for (size_t i = 0; start && i < b->n_blocks; i++) {
 		if (!blocks[i].n_insns)
 			continue;
-		if (visible(s, position))
+		if (tw_lines_visible(s, position))
 			p = put_block(p, b->thread, &blocks[i]);
 		position++;
 	}
@@ -215,11 +190,11 @@ static char *put_accesses(char *p, const struct tw_lackey_insn *insn, const stru
 }
 
 /* All references of *ref's instruction, printed only if its position is wanted. */
-static char *put_insn_refs(const struct state *s, char *p, const struct tw_lackey_insn *insns, const struct tw_ref **ref,
+static char *put_insn_refs(const struct tw_lines_state *s, char *p, const struct tw_lackey_insn *insns, const struct tw_ref **ref,
                            const struct tw_ref *end, enum manner manner, uint64_t position)
 {
 	unsigned number = (*ref)->insn;
-	if (visible(s, position))
+	if (tw_lines_visible(s, position))
 		return put_accesses(p, &insns[number], ref, end, manner);
 	while (*ref < end && (*ref)->insn == number)
 		++*ref;
@@ -230,14 +205,14 @@ static char *put_insn_refs(const struct state *s, char *p, const struct tw_lacke
  * Instructions with their references: first those that the instruction before the piece still makes, last those of an
  * interrupted instruction.
  */
-static char *put_piece(const struct state *s, char *p, const struct tw_lackey_insn *insns, const struct tw_piece *piece,
+static char *put_piece(const struct tw_lines_state *s, char *p, const struct tw_lackey_insn *insns, const struct tw_piece *piece,
                        const struct tw_ref *ref, const struct tw_ref *end)
 {
 	uint64_t position = piece->position;
 	while (ref < end && ref->insn < piece->first)
 		p = put_insn_refs(s, p, insns, &ref, end, CONTINUED, position - 1);
 	for (unsigned i = piece->first; i < piece->end; i++, position++) {
-		if (visible(s, position))
+		if (tw_lines_visible(s, position))
 			p = put_line(p, &insns[i]);
 		if (ref < end && ref->insn == i)
 			p = put_insn_refs(s, p, insns, &ref, end, FRESH, position);
@@ -247,7 +222,7 @@ static char *put_piece(const struct state *s, char *p, const struct tw_lackey_in
 	return p;
 }
 
-static void put_lackey(struct state *s, const struct tw_batch *b, uint64_t base)
+static void put_lackey(struct tw_lines_state *s, const struct tw_batch *b, uint64_t base)
 {
 	const struct tw_block_run *blocks = tw_batch_blocks(b);
 	const struct tw_ref *refs = tw_batch_refs(b);
@@ -267,7 +242,7 @@ static void put_lackey(struct state *s, const struct tw_batch *b, uint64_t base)
 
 /* ---- the analyzer ---- */
 
-static int result_of(struct state *s)
+static int result_of(struct tw_lines_state *s)
 {
 	if (s->text.error)
 		__atomic_store_n(&s->shared->write_error, s->text.error, __ATOMIC_RELAXED);
@@ -276,18 +251,18 @@ static int result_of(struct state *s)
 
 static void *begin(void *arg)
 {
-	struct shared *shared = arg;
-	struct state *s = malloc(sizeof *s);
+	struct tw_lines_shared *shared = arg;
+	struct tw_lines_state *s = malloc(sizeof *s);
 	if (!s)
 		return NULL;
-	*s = (struct state){.shared = shared};
+	*s = (struct tw_lines_state){.shared = shared};
 	tw_text_init(&s->text, shared->options->jobs > 1 ? -1 : shared->options->fd);
 	return s;
 }
 
 static int batch(void *state, const struct tw_batch *b)
 {
-	struct state *s = state;
+	struct tw_lines_state *s = state;
 	size_t thread = tw_recording_find_thread(s->shared->recording, b->thread);
 	uint64_t base = s->shared->base[thread];
 	s->from = s->shared->from[thread];
@@ -301,14 +276,18 @@ static int batch(void *state, const struct tw_batch *b)
 	case TW_LINES_LACKEY:
 		put_lackey(s, b, base);
 		break;
+	case TW_LINES_CHAMPSIM:
+		tw_lines_champsim(s, b, base);
+		break;
 	}
 	return result_of(s);
 }
 
 static int merge(void *state, void *later)
 {
-	struct state *s = state, *from = later;
+	struct tw_lines_state *s = state, *from = later;
 	int fd = s->shared->options->fd;
+	tw_lines_champsim_merge(s, from);
 	tw_text_flush(&s->text, fd);
 	if (!s->text.error)
 		tw_text_flush(&from->text, fd);
@@ -321,7 +300,8 @@ static int merge(void *state, void *later)
 
 static int end(void *state, int error)
 {
-	struct state *s = state;
+	struct tw_lines_state *s = state;
+	tw_lines_champsim_end(s);
 	if (!error)
 		tw_text_flush(&s->text, s->shared->options->fd);
 	int result = result_of(s);
@@ -332,7 +312,7 @@ static int end(void *state, int error)
 
 /* ---- what to replay ---- */
 
-static uint64_t items_of(const struct shared *s, const struct tw_chunk_info *c, uint64_t *first)
+static uint64_t items_of(const struct tw_lines_shared *s, const struct tw_chunk_info *c, uint64_t *first)
 {
 	switch (s->options->kind) {
 	case TW_LINES_REFS:
@@ -349,7 +329,7 @@ static uint64_t items_of(const struct shared *s, const struct tw_chunk_info *c, 
 
 static int select_chunk(void *context, size_t thread, size_t chunk)
 {
-	const struct shared *s = context;
+	const struct tw_lines_shared *s = context;
 	const struct tw_thread_info *t = tw_recording_thread(s->recording, thread);
 	uint64_t first, n = items_of(s, tw_recording_chunk_info(s->recording, thread, chunk), &first);
 	if (s->options->one_thread >= 0 && t->serial != s->options->one_thread)
@@ -357,11 +337,12 @@ static int select_chunk(void *context, size_t thread, size_t chunk)
 	if (!s->options->last && !s->options->from && s->end == UINT64_MAX)
 		return 1;
 	first += s->base[thread];
-	return first + n >= s->from[thread] && first < s->end;
+	const uint64_t more = s->options->kind == TW_LINES_CHAMPSIM && s->end < UINT64_MAX; /* the instruction behind the last one tells where that went */
+	return first + n >= s->from[thread] && first < s->end + more;
 }
 
 /* Computes the number of items of chosen threads before each thread, and where the wanted items begin. */
-static int find_bases(struct shared *s)
+static int find_bases(struct tw_lines_shared *s)
 {
 	size_t n = tw_recording_n_threads(s->recording);
 	uint64_t before = 0;
@@ -386,14 +367,14 @@ static int find_bases(struct shared *s)
 
 static int pass_damage(void *context, size_t thread, size_t chunk, int error)
 {
-	const struct shared *s = context;
+	const struct tw_lines_shared *s = context;
 	return s->options->damage ? s->options->damage(s->options->context, thread, chunk, error) : error;
 }
 
 int tw_lines(const struct tw_recording *r, const struct tw_lines_options *options)
 {
 	static const struct tw_analyzer analyzer = {.name = "lines", .begin = begin, .batch = batch, .merge = merge, .end = end};
-	struct shared s = {.recording = r, .options = options};
+	struct tw_lines_shared s = {.recording = r, .options = options};
 	struct tw_replay_options replay = {
 	    .jobs = options->jobs,
 	    .grain = options->jobs > 1,
@@ -405,9 +386,12 @@ int tw_lines(const struct tw_recording *r, const struct tw_lines_options *option
 	int error = find_bases(&s);
 	if (!error && options->kind == TW_LINES_LACKEY && !(s.lackey = tw_lackey_new(r, 1)))
 		error = tw_fail(TW_ERR_MEMORY, "instructions");
+	if (!error && options->kind == TW_LINES_CHAMPSIM && !(s.champsim = tw_champsim_new(r)))
+		error = tw_fail(TW_ERR_MEMORY, "instructions");
 	if (!error)
 		error = tw_replay(r, &replay, &analyzer, &s);
 	tw_lackey_free(s.lackey);
+	tw_champsim_free(s.champsim);
 	free(s.base);
 	free(s.from);
 	errno = s.write_error;
