@@ -11,35 +11,11 @@
 
 /* ---- states ---- */
 
-static void free_state(struct tw_cct_state *s)
-{
-	tw_cct_stack_free(&s->stack);
-	tw_forks_leave(s->forks);
-	tw_contexts_free(&s->tree);
-	tw_segments_free(&s->segments);
-	tw_cct_steps_free(&s->steps);
-	tw_by_fragment_free(&s->fragments, free);
-	free(s->begins);
-	free(s);
-}
-
 static void *begin(void *arg)
 {
-	struct tw_cct_state *s = calloc(1, sizeof *s);
-	struct tw_forks *forks = tw_forks_take(arg);
-	if (!s || !forks) {
-		free(s);
-		tw_forks_leave(forks);
-		return NULL;
-	}
-	s->context = arg;
-	s->forks = forks;
-	s->stack.tree = &s->tree;
-	s->stack.has_refs = tw_format_has_stack(tw_recording_info(tw_context_recording(arg))->format);
-	s->in_parts = (int)tw_recording_info(tw_context_recording(arg))->instrumented;
-	s->thread = s->pid = TW_CONTEXT_NONE;
-	s->most_nodes = tw_cct_least_many_nodes(s);
-	tw_cct_forget(s);
+	struct tw_cct_state *s = tw_cct_new(arg);
+	if (s)
+		s->most_nodes = tw_cct_least_many_nodes(s);
 	return s;
 }
 
@@ -54,7 +30,7 @@ static int merge(void *state, void *later)
 	}
 	if (!error && s->tree.n_nodes > s->most_nodes)
 		error = tw_cct_shrink(s);
-	free_state(from);
+	tw_cct_free(from);
 	return error;
 }
 
@@ -94,7 +70,7 @@ static int end(void *state, int error)
 		error = tw_context_tree(&s->tree, names, s->out);
 	else if (!error)
 		error = s->out ? TW_ERR_MEMORY : tw_cct_print(s->context, &s->tree);
-	free_state(state);
+	tw_cct_free(state);
 	return error;
 }
 

@@ -3,6 +3,40 @@
 
 #include <stdlib.h>
 
+struct tw_cct_state *tw_cct_new(const struct tw_context *c)
+{
+	struct tw_cct_state *s = calloc(1, sizeof *s);
+	struct tw_forks *forks = tw_forks_take(c);
+	if (!s || !forks) {
+		free(s);
+		tw_forks_leave(forks);
+		return NULL;
+	}
+	s->context = c;
+	s->forks = forks;
+	s->stack.tree = &s->tree;
+	s->stack.has_refs = tw_format_has_stack(tw_recording_info(tw_context_recording(c))->format);
+	s->in_parts = (int)tw_recording_info(tw_context_recording(c))->instrumented;
+	s->thread = s->pid = TW_CONTEXT_NONE;
+	s->most_nodes = SIZE_MAX;
+	tw_cct_forget(s);
+	return s;
+}
+
+void tw_cct_free(struct tw_cct_state *s)
+{
+	if (!s)
+		return;
+	tw_cct_stack_free(&s->stack);
+	tw_forks_leave(s->forks);
+	tw_contexts_free(&s->tree);
+	tw_segments_free(&s->segments);
+	tw_cct_steps_free(&s->steps);
+	tw_by_fragment_free(&s->fragments, free);
+	free(s->begins);
+	free(s);
+}
+
 void tw_cct_forget(struct tw_cct_state *s)
 {
 	tw_cct_stack_forget(&s->stack);

@@ -1,6 +1,6 @@
 /*
- * The state of cct, shared by its parts: cct.c (the analyzer), cct_walk.c (batches), cct_events.c. Not to be included
- * elsewhere.
+ * The state of cct, shared by its parts: cct.c (the analyzer), cct_walk.c (batches), cct_events.c; and by timeline.c,
+ * which observes the same stack. Not to be included elsewhere.
  */
 #ifndef TW_CCT_STATE_H
 #define TW_CCT_STATE_H
@@ -14,8 +14,20 @@
 #include <trackway/context.h>
 #include <trackway/names.h>
 
+/*
+ * Sees the stack of calls change, block by block. `insn` is the number of the next instruction in the thread. 0 or an
+ * error.
+ */
+struct tw_cct_observer {
+	/* Control has come to a block; end and last are still those of the block before. */
+	int (*moved)(void *context, uint32_t block, uint64_t insn);
+	int (*event)(void *context, const struct tw_event *e, uint64_t insn);
+	void *context;
+};
+
 struct tw_cct_state {
 	const struct tw_context *context;
+	const struct tw_cct_observer *observer; /* NULL: what ran is counted in the tree */
 	struct tw_names *names;      /* NULL: the context's */
 	struct tw_context_tree *out; /* destination of the tree in place of an answer; NULL: make an answer */
 	struct tw_contexts tree;
@@ -29,6 +41,7 @@ struct tw_cct_state {
 	uint32_t thread, program;        /* of the batch; TW_CONTEXT_NONE: none so far */
 	uint32_t pid;
 	uint64_t next_insn; /* of the thread: the number of the one that the next batch begins with, if no code was left out */
+	uint64_t insn;      /* with an observer: of the next block's first one */
 	int was_out;        /* code was left out before what follows */
 	uint32_t step;      /* the last thing that happened; TW_CCT_STEP_NONE: something else */
 	/* How the next block is reached. */
@@ -45,6 +58,10 @@ struct tw_cct_state {
 };
 
 /* ---- cct_state.c ---- */
+
+/* NULL: no memory. */
+struct tw_cct_state *tw_cct_new(const struct tw_context *c);
+void tw_cct_free(struct tw_cct_state *s);
 
 /* Nothing is known of the open calls from here on. */
 void tw_cct_forget(struct tw_cct_state *s);

@@ -127,6 +127,26 @@ static void move_last_ref(struct tw_cct_state *s, uint64_t addr)
 		s->last_ref = addr;
 }
 
+/* What a block costs the node that runs. */
+static int count_block(struct tw_cct_state *s, uint32_t block, uint16_t n_insns, size_t n_refs)
+{
+	uint32_t part = tw_contexts_part(&s->tree, tw_cct_stack_node(&s->stack), block);
+	if (part == TW_CONTEXT_NONE)
+		return TW_ERR_MEMORY;
+	struct tw_context_part *p = &s->tree.parts[part];
+	p->runs += n_insns != 0;
+	p->cost.insns += n_insns;
+	p->cost.refs += n_refs;
+	return 0;
+}
+
+static int tell_block(struct tw_cct_state *s, uint32_t block, uint16_t n_insns)
+{
+	const uint64_t insn = s->insn;
+	s->insn += n_insns;
+	return n_insns ? s->observer->moved(s->observer->context, block, insn) : 0;
+}
+
 static int take_block(struct tw_cct_state *s, const struct tw_block_run *b, const uint64_t *addr, size_t n_refs)
 {
 	const struct tw_block *code = &tw_descriptor_blocks(b->descriptor)[b->block];
@@ -136,13 +156,9 @@ static int take_block(struct tw_cct_state *s, const struct tw_block_run *b, cons
 		error = arrive(s, block, b->pc);
 	if (error || !s->stack.n)
 		return error;
-	uint32_t part = tw_contexts_part(&s->tree, tw_cct_stack_node(&s->stack), block);
-	if (part == TW_CONTEXT_NONE)
-		return TW_ERR_MEMORY;
-	struct tw_context_part *p = &s->tree.parts[part];
-	p->runs += b->n_insns != 0;
-	p->cost.insns += b->n_insns;
-	p->cost.refs += n_refs;
+	error = s->observer ? tell_block(s, block, b->n_insns) : count_block(s, block, b->n_insns, n_refs);
+	if (error)
+		return error;
 	if (!b->n_insns) {
 		if (n_refs)
 			move_last_ref(s, addr[n_refs - 1]);
@@ -165,12 +181,8 @@ static int take_leading(struct tw_cct_state *s, const uint64_t *addr, size_t n)
 {
 	if (tw_cct_is_beginning(s) || !s->stack.n)
 		return 0;
-	uint32_t part = tw_contexts_part(&s->tree, tw_cct_stack_node(&s->stack), tw_cct_last_block(s));
-	if (part == TW_CONTEXT_NONE)
-		return TW_ERR_MEMORY;
-	s->tree.parts[part].cost.refs += n;
 	move_last_ref(s, addr[n - 1]);
-	return 0;
+	return s->observer ? 0 : count_block(s, tw_cct_last_block(s), 0, n);
 }
 
 /* addr: of the first reference of its stretch. */
@@ -207,8 +219,11 @@ static int take_events(struct tw_cct_state *s, struct walk *w)
 {
 	const struct tw_event *event;
 	int error = 0;
-	while (!error && (event = tw_batch_walk_event(&w->at)))
+	while (!error && (event = tw_batch_walk_event(&w->at))) {
 		error = tw_cct_take_event(s, event);
+		if (!error && s->observer)
+			error = s->observer->event(s->observer->context, event, s->insn);
+	}
 	return error;
 }
 
@@ -400,7 +415,7 @@ static int take_stretch(struct tw_cct_state *s, struct walk *w, size_t i)
 		eventful = tw_batch_walk_has_events(&w->at, stretch);
 	}
 	if (!error)
-		error = stretch->number && !eventful ? walk_segments(s, w, stretch) : walk_blocks(s, w, stretch);
+		error = stretch->number && !eventful && !s->observer ? walk_segments(s, w, stretch) : walk_blocks(s, w, stretch);
 	w->addr += stretch->n_refs;
 	if (event != w->at.event)
 		look_ahead(w, i + 1);
@@ -421,6 +436,7 @@ int tw_cct_batch(void *state, const struct tw_batch *b)
 		s->step = TW_CCT_STEP_NONE;
 	}
 	s->next_insn = b->first_insn + b->n_insns;
+	s->insn = b->first_insn;
 	look_ahead(&w, 0);
 	for (size_t i = 0; i < b->n_stretches && !error;) {
 		const size_t n = follow(s, &w, i);

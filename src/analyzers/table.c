@@ -14,6 +14,7 @@ const struct tw_analyzer *const tw_analyzers[] = {
     &tw_analyzer_mix,
     &tw_analyzer_races,
     &tw_analyzer_sharing,
+    &tw_analyzer_timeline,
     &tw_analyzer_touch,
     NULL,
 };

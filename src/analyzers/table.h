@@ -21,6 +21,7 @@ extern const struct tw_analyzer tw_analyzer_locks;
 extern const struct tw_analyzer tw_analyzer_mix;
 extern const struct tw_analyzer tw_analyzer_races;
 extern const struct tw_analyzer tw_analyzer_sharing;
+extern const struct tw_analyzer tw_analyzer_timeline;
 extern const struct tw_analyzer tw_analyzer_touch;
 
 #endif
