@@ -19,8 +19,8 @@
  * error.
  */
 struct tw_cct_observer {
-	/* Control has come to a block; end and last are still those of the block before. */
-	int (*moved)(void *context, uint32_t block, uint64_t insn);
+	/* Control has come to a block of so many instructions; end and last are still those of the block before. */
+	int (*moved)(void *context, uint32_t block, uint64_t insn, uint16_t n_insns);
 	int (*event)(void *context, const struct tw_event *e, uint64_t insn);
 	void *context;
 };
@@ -28,8 +28,8 @@ struct tw_cct_observer {
 struct tw_cct_state {
 	const struct tw_context *context;
 	const struct tw_cct_observer *observer; /* NULL: what ran is counted in the tree */
-	struct tw_names *names;      /* NULL: the context's */
-	struct tw_context_tree *out; /* destination of the tree in place of an answer; NULL: make an answer */
+	struct tw_names *names;                 /* NULL: the context's */
+	struct tw_context_tree *out;            /* destination of the tree in place of an answer; NULL: make an answer */
 	struct tw_contexts tree;
 	struct tw_cct_stack stack;
 	struct tw_forks *forks;

@@ -144,7 +144,7 @@ static int tell_block(struct tw_cct_state *s, uint32_t block, uint16_t n_insns)
 {
 	const uint64_t insn = s->insn;
 	s->insn += n_insns;
-	return n_insns ? s->observer->moved(s->observer->context, block, insn) : 0;
+	return n_insns ? s->observer->moved(s->observer->context, block, insn, n_insns) : 0;
 }
 
 static int take_block(struct tw_cct_state *s, const struct tw_block_run *b, const uint64_t *addr, size_t n_refs)

@@ -19,7 +19,7 @@ struct open_call {
 	uint64_t begin, clock; /* instructions; the last time stamp before it */
 	uint64_t slot, back;   /* of its frame */
 	uint32_t node, block;
-	int is_new; /* no other block of it has run */
+	int is_new; /* nothing but a stub has run of it */
 };
 
 /* A time stamp, before an instruction of a thread. */
@@ -32,7 +32,8 @@ struct state {
 	struct tw_cct_state *cct;
 	struct tw_cct_observer observer;
 	uint32_t thread;
-	uint64_t clock; /* the last time stamp of the thread; 0: none */
+	uint16_t n_insns; /* of the last block */
+	uint64_t clock;   /* the last time stamp of the thread; 0: none */
 	struct open_call *open;
 	size_t n_open, open_room;
 	struct point *points;
@@ -144,7 +145,10 @@ enum { MOST_POINTS = 1 << 20 };
 
 static int add_point(struct state *s, uint64_t insn, uint64_t tsc)
 {
-	if (tsc < s->clock)
+	/* A keyframe may come between a system call's beginning and its event. */
+	while (s->n_points && s->points[s->n_points - 1].insn == insn && s->points[s->n_points - 1].tsc > tsc)
+		s->n_points--;
+	if (s->n_points && s->points[s->n_points - 1].tsc > tsc)
 		return 0; /* another processor's, a moment behind */
 	if (s->n_points == MOST_POINTS) {
 		for (size_t i = 0; i < MOST_POINTS / 2; i++)
@@ -205,7 +209,7 @@ static int close_call(struct state *s, uint64_t insn)
 {
 	const struct open_call *o = &s->open[--s->n_open];
 	const struct tw_timeline_longest own = {
-	    .insns = insn - o->begin, .cycles = s->clock - o->clock, .begin = o->clock, .thread = s->thread};
+	    .insns = insn - o->begin, .cycles = s->clock > o->clock ? s->clock - o->clock : 0, .begin = o->clock, .thread = s->thread};
 	const struct tw_timeline_function one = {1, own.insns, own.cycles, own, own};
 	const struct tw_timeline_call call = {
 	    .begin = o->begin,
@@ -231,7 +235,19 @@ static int is_same(const struct open_call *o, const struct tw_context_frame *f)
 	return o->slot == f->slot && o->back == f->back && (f->slot != UINT64_MAX || o->node == f->node);
 }
 
-static int moved(void *context, uint32_t block, uint64_t insn)
+/* A PLT's stub has led to this block: there the function begins. */
+static void pass_stub(struct state *s, uint32_t block, uint64_t insn)
+{
+	enum { STUB_INSNS = 3 };
+	struct open_call *top = &s->open[s->n_open - 1];
+	if (!top->is_new || top->begin == insn)
+		return;
+	top->is_new = s->cct->end == TW_END_IJUMP && s->n_insns <= STUB_INSNS;
+	if (top->is_new)
+		top->block = block;
+}
+
+static int moved(void *context, uint32_t block, uint64_t insn, uint16_t n_insns)
 {
 	struct state *s = context;
 	const struct tw_cct_stack *stack = &s->cct->stack;
@@ -245,12 +261,8 @@ static int moved(void *context, uint32_t block, uint64_t insn)
 		error = open_call(s, &stack->frames[same], insn);
 	if (error)
 		return error;
-	struct open_call *top = &s->open[s->n_open - 1];
-	if (top->is_new && top->begin != insn) {
-		if (s->cct->end == TW_END_IJUMP) /* a stub of a PLT: this is where the function begins */
-			top->block = block;
-		top->is_new = s->cct->end == TW_END_IJUMP;
-	}
+	pass_stub(s, block, insn);
+	s->n_insns = n_insns;
 	return 0;
 }
 
@@ -385,7 +397,8 @@ static int end(void *state, int error)
 }
 
 static const struct tw_option options[] = {
-    {"by", TW_OPTION_WORD, "time|insns", "time", "order functions by how far the time, or the instructions, of their longest call stand out"},
+    {"by", TW_OPTION_WORD, "insns|time", "insns",
+     "order functions by how far the instructions, or the time, of their longest call stand out"},
     {"most", TW_OPTION_NUMBER, "N", "100000", "keep the N longest calls and system calls for --calls and --perfetto"},
     {"calls", TW_OPTION_FLAG, NULL, NULL, "list single calls in order of their start"},
     {"perfetto", TW_OPTION_FORM, NULL, NULL, "write calls and system calls as JSON for ui.perfetto.dev or chrome://tracing"},

@@ -97,27 +97,44 @@ static size_t name_functions(const struct tw_timeline *t, struct tw_names *names
 	return joined;
 }
 
-static void print_function(const struct tw_timeline *t, struct tw_answer *a, const struct named *f, int is_by_insns)
+static void print_by_time(const struct tw_timeline *t, struct tw_answer *a, const struct named *n, size_t n_functions)
 {
-	const struct tw_timeline_function *c = &f->counts;
-	const struct tw_timeline_longest *longest = is_by_insns ? &c->by_insns : &c->by_cycles;
-	const double calls = (double)c->calls;
-	tw_answer_row(a, (struct tw_cell[]){{.count = c->calls},
-	                                    {.real = (double)ns_between(t, 0, c->cycles) / calls / 1e3},
-	                                    {.real = (double)ns_between(t, 0, longest->cycles) / 1e3},
-	                                    {.count = c->insns / c->calls},
-	                                    {.count = longest->insns},
-	                                    {.real = (double)ns_at(t, longest->begin) / 1e6},
-	                                    {.count = longest->thread},
-	                                    {.text = f->function}});
+	static const struct tw_column columns[] = {
+	    {"calls", TW_COLUMN_COUNT}, {"mean_ns", TW_COLUMN_COUNT}, {"longest_ns", TW_COLUMN_COUNT}, {"instructions", TW_COLUMN_COUNT},
+	    {"at_us", TW_COLUMN_COUNT}, {"thread", TW_COLUMN_COUNT},  {"function", TW_COLUMN_TEXT},    {NULL, 0}};
+	tw_answer_table(a, "functions", "Functions whose longest call stands out most, by time", columns);
+	for (; n_functions--; n++) {
+		const struct tw_timeline_longest *longest = &n->counts.by_cycles;
+		tw_answer_row(a, (struct tw_cell[]){{.count = n->counts.calls},
+		                                    {.count = ns_between(t, 0, n->counts.cycles) / n->counts.calls},
+		                                    {.count = ns_between(t, 0, longest->cycles)},
+		                                    {.count = longest->insns},
+		                                    {.count = ns_at(t, longest->begin) / 1000},
+		                                    {.count = longest->thread},
+		                                    {.text = n->function}});
+	}
+}
+
+static void print_by_insns(const struct tw_timeline *t, struct tw_answer *a, const struct named *n, size_t n_functions)
+{
+	static const struct tw_column columns[] = {
+	    {"calls", TW_COLUMN_COUNT}, {"mean_insns", TW_COLUMN_COUNT}, {"longest_insns", TW_COLUMN_COUNT}, {"ns", TW_COLUMN_COUNT},
+	    {"at_us", TW_COLUMN_COUNT}, {"thread", TW_COLUMN_COUNT},     {"function", TW_COLUMN_TEXT},       {NULL, 0}};
+	tw_answer_table(a, "functions", "Functions whose longest call stands out most, by instructions", columns);
+	for (; n_functions--; n++) {
+		const struct tw_timeline_longest *longest = &n->counts.by_insns;
+		tw_answer_row(a, (struct tw_cell[]){{.count = n->counts.calls},
+		                                    {.count = n->counts.insns / n->counts.calls},
+		                                    {.count = longest->insns},
+		                                    {.count = ns_between(t, 0, longest->cycles)},
+		                                    {.count = ns_at(t, longest->begin) / 1000},
+		                                    {.count = longest->thread},
+		                                    {.text = n->function}});
+	}
 }
 
 static int print_functions(const struct tw_timeline *t, struct tw_names *names)
 {
-	static const struct tw_column columns[] = {
-	    {"calls", TW_COLUMN_COUNT},         {"mean_us", TW_COLUMN_REAL}, {"longest_us", TW_COLUMN_REAL}, {"mean_insns", TW_COLUMN_COUNT},
-	    {"longest_insns", TW_COLUMN_COUNT}, {"at_ms", TW_COLUMN_REAL},   {"thread", TW_COLUMN_COUNT},    {"function", TW_COLUMN_TEXT},
-	    {NULL, 0}};
 	const int is_by_insns = !strcmp(tw_context_text(t->context, "by"), "insns");
 	struct tw_answer *a = tw_context_answer(t->context);
 	struct named *functions = calloc(t->functions_room + 1, sizeof *functions);
@@ -130,9 +147,10 @@ static int print_functions(const struct tw_timeline *t, struct tw_names *names)
 	if (n)
 		qsort(functions, n, sizeof *functions, is_by_insns ? by_insns : by_time);
 	tw_answer_fact(a, "calls", calls);
-	tw_answer_table(a, "functions", "Functions whose longest call stands out most", columns);
-	for (size_t i = 0; i < n; i++)
-		print_function(t, a, &functions[i], is_by_insns);
+	if (is_by_insns)
+		print_by_insns(t, a, functions, n);
+	else
+		print_by_time(t, a, functions, n);
 	free(functions);
 	return 0;
 }
@@ -151,8 +169,12 @@ static int by_begin(const void *a, const void *b)
 
 static void print_calls(const struct tw_timeline *t, struct tw_names *names)
 {
-	static const struct tw_column columns[] = {{"at_ms", TW_COLUMN_REAL},    {"us", TW_COLUMN_REAL},     {"instructions", TW_COLUMN_COUNT},
-	                                           {"thread", TW_COLUMN_COUNT},  {"depth", TW_COLUMN_COUNT}, {"function", TW_COLUMN_TEXT},
+	static const struct tw_column columns[] = {{"at_us", TW_COLUMN_REAL},
+	                                           {"us", TW_COLUMN_REAL},
+	                                           {"instructions", TW_COLUMN_COUNT},
+	                                           {"thread", TW_COLUMN_COUNT},
+	                                           {"depth", TW_COLUMN_COUNT},
+	                                           {"function", TW_COLUMN_TEXT},
 	                                           {NULL, 0}};
 	struct tw_answer *a = tw_context_answer(t->context);
 	tw_answer_table(a, "calls", "The longest calls, in order of their start", columns);
@@ -160,7 +182,7 @@ static void print_calls(const struct tw_timeline *t, struct tw_names *names)
 		const struct tw_timeline_call *c = &t->calls[i];
 		struct tw_code_name name;
 		name_block(t, names, c->block, &name);
-		tw_answer_row(a, (struct tw_cell[]){{.real = (double)ns_at(t, c->begin) / 1e6},
+		tw_answer_row(a, (struct tw_cell[]){{.real = (double)ns_at(t, c->begin) / 1e3},
 		                                    {.real = (double)ns_between(t, c->begin, c->end) / 1e3},
 		                                    {.count = c->insns},
 		                                    {.count = c->thread},

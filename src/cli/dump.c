@@ -136,8 +136,10 @@ static int write_failed(const struct dump *d, int why)
 
 static int print_lines(struct dump *d)
 {
-	static const enum tw_lines_kind kinds[] = {
-	    [MODE_REFS] = TW_LINES_REFS, [MODE_BLOCKS] = TW_LINES_BLOCKS, [MODE_LACKEY] = TW_LINES_LACKEY, [MODE_CHAMPSIM] = TW_LINES_CHAMPSIM};
+	static const enum tw_lines_kind kinds[] = {[MODE_REFS] = TW_LINES_REFS,
+	                                           [MODE_BLOCKS] = TW_LINES_BLOCKS,
+	                                           [MODE_LACKEY] = TW_LINES_LACKEY,
+	                                           [MODE_CHAMPSIM] = TW_LINES_CHAMPSIM};
 	struct tw_lines_options options = {
 	    .kind = kinds[d->mode],
 	    .fd = d->fd,
@@ -189,7 +191,8 @@ static int is_refused_champsim(const struct dump *d)
 	if (!tw_recording_info(d->recording)->tsc_start)
 		return fprintf(stderr, "trackway dump: %s: this was imported from addresses only, without instructions\n", d->dir);
 	if (n > 1 && d->thread < 0)
-		return fprintf(stderr, "trackway dump: %s has %zu threads, and a trace for ChampSim has one: choose it with --thread\n", d->dir, n);
+		return fprintf(stderr, "trackway dump: %s has %zu threads, and a trace for ChampSim has one: choose it with --thread\n",
+		               d->dir, n);
 	if (!d->output && isatty(STDOUT_FILENO))
 		return fprintf(stderr, "trackway dump: a trace for ChampSim is no text: write it to a file (-o) or a pipe\n");
 	return 0;
@@ -241,7 +244,8 @@ static int set_mode(struct dump *d, enum mode mode)
 {
 	d->mode = mode;
 	return ++d->n_modes > 1
-	           ? tw_usage_error("dump", "only one of --refs, --blocks, --lackey, --champsim, --code, --raw, --order and --syscalls can be given")
+	           ? tw_usage_error(
+	                 "dump", "only one of --refs, --blocks, --lackey, --champsim, --code, --raw, --order and --syscalls can be given")
 	           : -1;
 }
 

@@ -63,7 +63,7 @@ static void list_registers(const ZydisDecodedInstruction *z, const ZydisDecodedO
 			add(from, number_of(o[k].mem.base));
 			add(from, number_of(o[k].mem.index));
 		} else if (o[k].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-			if (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+			if (o[k].actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_CONDWRITE)) /* cmov keeps it, perhaps */
 				add(from, number_of(o[k].reg.value));
 			if (o[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 				add(to, number_of(o[k].reg.value));

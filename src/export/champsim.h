@@ -35,7 +35,7 @@ enum tw_champsim_register {
 struct tw_champsim_record {
 	uint64_t pc;
 	uint8_t is_branch, is_taken;
-	uint8_t to[TW_CHAMPSIM_TO], from[TW_CHAMPSIM_FROM]; /* registers written and read */
+	uint8_t to[TW_CHAMPSIM_TO], from[TW_CHAMPSIM_FROM];       /* registers written and read */
 	uint64_t written[TW_CHAMPSIM_TO], read[TW_CHAMPSIM_FROM]; /* addresses; 0: none. A modify is in both */
 };
 

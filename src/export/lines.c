@@ -337,7 +337,8 @@ static int select_chunk(void *context, size_t thread, size_t chunk)
 	if (!s->options->last && !s->options->from && s->end == UINT64_MAX)
 		return 1;
 	first += s->base[thread];
-	const uint64_t more = s->options->kind == TW_LINES_CHAMPSIM && s->end < UINT64_MAX; /* the instruction behind the last one tells where that went */
+	const uint64_t more =
+	    s->options->kind == TW_LINES_CHAMPSIM && s->end < UINT64_MAX; /* the instruction behind the last one tells where that went */
 	return first + n >= s->from[thread] && first < s->end + more;
 }
 

@@ -21,9 +21,10 @@ struct tw_lines_options {
 	enum tw_lines_kind kind;
 	int fd;
 	unsigned jobs;
-	int64_t one_thread;   /* only this thread (by its serial number); -1: all, one after another */
-	uint64_t last;        /* only the last so many of each thread; 0: `from` and `count` apply */
-	uint64_t from, count; /* of references, blocks or (lackey, champsim) instructions, without accesses not made; UINT64_MAX: to the end */
+	int64_t one_thread; /* only this thread (by its serial number); -1: all, one after another */
+	uint64_t last;      /* only the last so many of each thread; 0: `from` and `count` apply */
+	uint64_t from,
+	    count; /* of references, blocks or (lackey, champsim) instructions, without accesses not made; UINT64_MAX: to the end */
 	int (*damage)(void *context, size_t thread, size_t chunk, int error); /* as in struct tw_replay_options */
 	void *context;
 };

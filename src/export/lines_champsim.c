@@ -37,8 +37,8 @@ static const struct tw_ref *take_refs(struct tw_champsim_record *record, const s
 }
 
 /* The records of one instruction, at least one; returns the reference after its own. */
-static const struct tw_ref *put_records(struct tw_lines_state *s, const struct tw_champsim_insn *insn, uint64_t pc, const struct tw_ref *ref,
-                                        const struct tw_ref *end, int is_visible)
+static const struct tw_ref *put_records(struct tw_lines_state *s, const struct tw_champsim_insn *insn, uint64_t pc,
+                                        const struct tw_ref *ref, const struct tw_ref *end, int is_visible)
 {
 	do {
 		struct tw_champsim_record record = tw_champsim_record(insn, pc);
@@ -63,8 +63,8 @@ static const struct tw_ref *refs_end(const struct tw_ref *ref, const struct tw_r
  * As put_piece: first the references that the instruction before the piece still makes, last those of one that did not
  * complete.
  */
-static void put_champsim_piece(struct tw_lines_state *s, const struct tw_block_run *run, const struct tw_piece *piece, const struct tw_ref *ref,
-                               const struct tw_ref *end)
+static void put_champsim_piece(struct tw_lines_state *s, const struct tw_block_run *run, const struct tw_piece *piece,
+                               const struct tw_ref *ref, const struct tw_ref *end)
 {
 	const struct tw_champsim_insn *insns = tw_champsim_insns(s->shared->champsim, run->descriptor);
 	const struct tw_block *b = tw_descriptor_blocks(run->descriptor) + run->block;

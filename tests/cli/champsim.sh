@@ -53,13 +53,13 @@ static long marked(long *from, long i)
 
 int main(void)
 {
-	static int n[2000];
+	static int n[100];
 	long own = 7, *place = &own;
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < 100; i++)
 		n[i] = choose(i * 7919 % 2003);
-	qsort(n, 2000, sizeof *n, less);
+	qsort(n, 100, sizeof *n, less);
 	char text[64];
-	snprintf(text, sizeof text, "%d %g\n", n[0], n[1999] / 7.0);
+	snprintf(text, sizeof text, "%d %g\n", n[0], n[99] / 7.0);
 	marked((long *)&place, 0);
 	return puts(strrchr(text, ' ')) < 0;
 }
@@ -89,7 +89,7 @@ def kind(to, source):  # as inc/instruction.h of the simulator has it
 
 # Groups of one pc in a row: the same instructions with the same references as Lackey's.
 def unique(l):
-    return list(dict.fromkeys(l))
+    return sorted(set(l)) # cmps reads in either order
 def groups(items):
     found = []
     for pc, read, written in items:
@@ -173,7 +173,8 @@ END
 one_sentence "$TW" dump --champsim threads.tw
 says "has 2 threads"
 "$TW" dump --champsim --thread 1 threads.tw >one || fail "--thread"
-[ $(($(stat -c %s one) / 64)) -ge "$("$TW" info --json threads.tw | python3 -c 'import json, sys; print(json.load(sys.stdin)["threads"][1]["instructions"])')" ] || fail "--thread 1 has too few"
+"$TW" dump --lackey --thread 1 threads.tw | grep -c ^I >lines
+[ -s one ] && [ $(($(stat -c %s one) / 64)) -le "$(cat lines)" ] && [ $(($(stat -c %s one) / 64 + 50)) -ge "$(cat lines)" ] || fail "--thread 1: $(stat -c %s one) bytes, $(cat lines) instructions"
 printf 'I  04000000,3\n S 7fe000f8,8\nI  04000003,2\n' | "$TW" import lackey -q -o i.tw - || fail "import"
 one_sentence "$TW" dump --champsim i.tw
 says "imported from addresses only"
