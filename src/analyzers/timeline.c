@@ -44,17 +44,6 @@ struct state {
 
 /* ---- functions ---- */
 
-void tw_timeline_add(struct tw_timeline_function *to, const struct tw_timeline_function *more)
-{
-	to->calls += more->calls;
-	to->insns += more->insns;
-	to->cycles += more->cycles;
-	if (more->by_insns.insns > to->by_insns.insns || to->calls == more->calls)
-		to->by_insns = more->by_insns;
-	if (more->by_cycles.cycles > to->by_cycles.cycles || to->calls == more->calls)
-		to->by_cycles = more->by_cycles;
-}
-
 /* 0 or TW_ERR_MEMORY. */
 static int add_function(struct tw_timeline *t, uint32_t block, const struct tw_timeline_function *more)
 {

@@ -45,8 +45,27 @@ struct tw_timeline {
 	size_t n_waits, waits_room;
 };
 
-/* Adds a call to what is known of its function. */
-void tw_timeline_add(struct tw_timeline_function *to, const struct tw_timeline_function *more);
+/* Of two equally long calls that of the first thread, and its first one: the answer does not depend on who saw them first. */
+static inline int tw_timeline_is_before(const struct tw_timeline_longest *a, const struct tw_timeline_longest *b)
+{
+	return a->thread != b->thread ? a->thread < b->thread : a->begin < b->begin;
+}
+
+/* Adds calls to what is known of their function. */
+static inline void tw_timeline_add(struct tw_timeline_function *to, const struct tw_timeline_function *more)
+{
+	const struct tw_timeline_longest *insns = &more->by_insns, *cycles = &more->by_cycles;
+	const int is_first = !to->calls;
+	to->calls += more->calls;
+	to->insns += more->insns;
+	to->cycles += more->cycles;
+	if (is_first || insns->insns > to->by_insns.insns ||
+	    (insns->insns == to->by_insns.insns && tw_timeline_is_before(insns, &to->by_insns)))
+		to->by_insns = *insns;
+	if (is_first || cycles->cycles > to->by_cycles.cycles ||
+	    (cycles->cycles == to->by_cycles.cycles && tw_timeline_is_before(cycles, &to->by_cycles)))
+		to->by_cycles = *cycles;
+}
 
 /* The answer. 0 or an error. */
 int tw_timeline_print(struct tw_timeline *t);

@@ -6,8 +6,9 @@
 
 #include "base/text.h"
 #include "export/champsim.h"
-#include "export/lines.h"
 #include "replay/piece.h"
+
+struct tw_lines_options;
 
 /* What all states share. */
 struct tw_lines_shared {
