@@ -12,7 +12,6 @@
 
 struct named {
 	const char *function, *module; /* as the names have them */
-	const struct tw_context_block *block;
 	struct tw_timeline_function counts;
 };
 
@@ -36,13 +35,12 @@ static void name_block(const struct tw_timeline *t, struct tw_names *names, uint
 
 /* ---- functions ---- */
 
-/* By name. Texts of one name are one text. */
+/* By name: a file that several processes have at different addresses counts once. */
 static int by_name(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	return (x->module > y->module) - (x->module < y->module);
+	const int order = strcmp(x->function, y->function);
+	return order ? order : strcmp(x->module, y->module);
 }
 
 /* How far the longest call stands out from the mean of all. */
@@ -56,23 +54,16 @@ static double insns_beyond(const struct named *n)
 	return (double)n->counts.by_insns.insns - (double)n->counts.insns / (double)n->counts.calls;
 }
 
-/* The same in every run of the command, however threads were shared out. */
-static int by_place(const struct named *x, const struct named *y)
-{
-	const int order = strcmp(x->function, y->function);
-	return order ? order : (x->block->pc > y->block->pc) - (x->block->pc < y->block->pc);
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const double x = time_beyond(a), y = time_beyond(b);
-	return x != y ? (x > y ? -1 : 1) : by_place(a, b);
+	return x != y ? (x > y ? -1 : 1) : by_name(a, b);
 }
 
 static int by_insns(const void *a, const void *b)
 {
 	const double x = insns_beyond(a), y = insns_beyond(b);
-	return x != y ? (x > y ? -1 : 1) : by_place(a, b);
+	return x != y ? (x > y ? -1 : 1) : by_name(a, b);
 }
 
 /* One item for each function that was called; returns how many. */
@@ -84,7 +75,7 @@ static size_t name_functions(const struct tw_timeline *t, struct tw_names *names
 		if (!t->functions[i].calls)
 			continue;
 		name_block(t, names, i, &name);
-		to[n++] = (struct named){name.function, name.module, &t->tree->blocks[i], t->functions[i]};
+		to[n++] = (struct named){name.function, name.module, t->functions[i]};
 	}
 	if (n)
 		qsort(to, n, sizeof *to, by_name);
