@@ -419,20 +419,36 @@ int tw_cc_is_d(const char *source)
 }
 
 /*
- * The compiler does everything if there is no source, if several sources become one object (an error, except in D), or
- * if -flto is essential.
+ * Sources of D become one object, which the first one names. With files beside it, whose names gdc then takes from the
+ * assembly file, the compiler makes it.
+ */
+static void combine_d(struct tw_cc_command *c)
+{
+	size_t n_d = 0;
+	for (size_t k = c->compiler; k < c->n && c->step != TW_CC_STEP_PLAIN; k++)
+		if (c->kind[k] == TW_CC_WORD_SOURCE && tw_cc_is_d(c->word[k]) && n_d++ && !c->auxiliary) {
+			c->kind[k] = TW_CC_WORD_MORE;
+			c->n_sources--;
+		}
+	if (n_d > 1 && c->auxiliary && c->step == TW_CC_STEP_COMPILE)
+		c->step = TW_CC_STEP_PLAIN;
+}
+
+/*
+ * The compiler does everything if there is no source, if several sources would become one object (an error), or if
+ * -flto is essential.
  */
 static void decide_step(struct tw_cc_command *c)
 {
-	size_t n_headers = 0, n_d = 0;
+	size_t n_headers = 0;
+	combine_d(c);
 	for (size_t k = c->compiler; k < c->n; k++) {
 		n_headers += c->kind[k] == TW_CC_WORD_HEADER;
-		n_d += c->kind[k] == TW_CC_WORD_SOURCE && tw_cc_is_d(c->word[k]);
-		c->n_inputs += tw_cc_is_compiled(c->kind[k]) || c->kind[k] == TW_CC_WORD_INPUT;
+		c->n_inputs += tw_cc_is_compiled(c->kind[k]) || c->kind[k] == TW_CC_WORD_MORE || c->kind[k] == TW_CC_WORD_INPUT;
 	}
 	if (n_headers && !c->n_inputs && c->step != TW_CC_STEP_PLAIN)
 		c->step = TW_CC_STEP_HEADER;
-	else if (!c->n_inputs || (c->step == TW_CC_STEP_COMPILE && (!c->n_sources || (c->output && c->n_sources > 1) || n_d > 1)))
+	else if (!c->n_inputs || (c->step == TW_CC_STEP_COMPILE && (!c->n_sources || (c->output && c->n_sources > 1))))
 		c->step = TW_CC_STEP_PLAIN;
 	if (!c->lto || !c->n_sources || c->step == TW_CC_STEP_PLAIN)
 		c->needs_lto = NULL;

@@ -11,6 +11,7 @@
 enum tw_cc_word {
 	TW_CC_WORD_FLAG,     /* goes to every step */
 	TW_CC_WORD_SOURCE,   /* to be compiled: C, C++, Fortran */
+	TW_CC_WORD_MORE,     /* source of D that is compiled into the first one's object */
 	TW_CC_WORD_INPUT,    /* object, library, assembly: for the linker */
 	TW_CC_WORD_HEADER,   /* to be precompiled */
 	TW_CC_WORD_OUTPUT,   /* -o and what follows */

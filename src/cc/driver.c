@@ -138,6 +138,9 @@ static int compile(const struct tw_cc_drive *d, size_t k, const char *step, cons
 		tw_cc_push(&w, "assembler-with-cpp");
 	}
 	tw_cc_push(&w, c->word[k]);
+	for (size_t m = k; tw_cc_is_d(c->word[k]) && m < c->n; m++)
+		if (c->kind[m] == TW_CC_WORD_MORE)
+			tw_cc_push(&w, c->word[m]);
 	tw_cc_input_again(d, k);
 	int status = tw_cc_run_and_free(&w);
 	free(depends);

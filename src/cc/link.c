@@ -235,7 +235,8 @@ int tw_cc_link(const struct tw_cc_drive *d)
 	for (size_t k = c->compiler; k < c->n; k++) {
 		if (tw_cc_is_compiled(c->kind[k]))
 			tw_cc_push(&w, tw_cc_in_directory(d, k, ".o"));
-		else if (c->kind[k] != TW_CC_WORD_LANGUAGE && c->kind[k] != TW_CC_WORD_COMPILE && !is_own_part(c->word[k]))
+		else if (c->kind[k] != TW_CC_WORD_LANGUAGE && c->kind[k] != TW_CC_WORD_COMPILE && c->kind[k] != TW_CC_WORD_MORE &&
+		         !is_own_part(c->word[k]))
 			tw_cc_push(&w, c->word[k]);
 	}
 	const int has_parts = !c->relocatable && !is_for_other_machine(c, &w);

@@ -171,14 +171,33 @@ with_c Ada _ada_a 'gnatmake -q -f -O2 a.adb -o p --GCC=$GCC -cargs -fno-pie -lar
 
 # gdc makes one object of several sources, and names what it depends on in its own way.
 command -v gdc >/dev/null || exit 0
-echo 'import e; void main() { assert(five() == 5); }' >m.d
-echo 'module e; int five() { return 5; }' >e.d
+cat >m.d <<'X2'
+import e, core.stdc.stdio;
+int main()
+{
+	int s = 0;
+	for (int i = 0; i < 20; i++) s += five(i);
+	printf("%d\n", s);
+	return 3;
+}
+X2
+echo 'module e; pragma(inline, false) int five(int n) { return n % 3 ? five(n - 1) + 1 : 5; }' >e.d
 for way in plain own; do
 	command=(gdc)
 	[ $way = plain ] || command=("$TW" cc gdc)
 	mkdir $way
-	(cd $way && cp ../m.d ../e.d . && "${command[@]}" -c m.d e.d && "${command[@]}" -c -MMD m.d -o n.o && "${command[@]}" -MMD -c e.d && gdc -o p m.o && ./p && rm p) ||
-		fail "D, several sources: $way"
+	(
+		cd $way && cp ../m.d ../e.d . || exit
+		"${command[@]}" -O2 -c m.d e.d && "${command[@]}" -c -MMD m.d -o n.o && "${command[@]}" -MMD -c e.d m.d && "${command[@]}" -c -fstack-usage m.d e.d -o b.o &&
+			"${command[@]}" -no-pie -o p m.o && "${command[@]}" -no-pie -O2 -o q m.d e.d
+	) || fail "D, several sources: $way"
 	(cd $way && ls && cat ./*.deps) >$way.says
 done
 diff plain.says own.says || fail "D, several sources: other files"
+for p in p q; do
+	cp plain/$p $p.plain && cp own/$p $p
+	runs_as_plain $p
+	"$TW" report -n 0 recording.tw >report.out
+	grep -q 'five' report.out && grep -q '_Dmain' report.out || fail "D, several sources: $p is not recorded"
+	same_as_engine $p
+done
