@@ -175,6 +175,15 @@ static void print_summary(const struct record *r)
 	fputc('\n', stderr);
 }
 
+/* --native, and nobody wrote anything: what may be wrong. */
+static void print_unseen(const struct record *r)
+{
+	if (r->native && !r->quiet && r->end.complete && !r->result.totals.threads)
+		fputs("trackway: no program that trackway cc instrumented has run, or they did not find the recorder: TRACKWAY_CHANNEL has to stay "
+		      "in their environment\n",
+		      stderr);
+}
+
 /* What became of the budget. */
 static void print_budget(const struct record *r)
 {
@@ -236,6 +245,7 @@ int tw_record_finish(struct record *r, int status)
 	if (status)
 		return status;
 	print_summary(r);
+	print_unseen(r);
 	print_budget(r);
 	print_deaths(r);
 	if (tw_record_has_left(r) && !r->pid)

@@ -55,3 +55,10 @@ grep -q 'another version of trackway cc has compiled are not in it: 1' other.err
 	cat other.err
 	fail "nothing is said of a program that was not recorded"
 }
+
+# Nothing was recorded, as the program has lost its environment: that is said, and not of one that was recorded.
+"$TW" record --native -o none.tw env -i ./a >none.out 2>none.err
+grep -q 'TRACKWAY_CHANNEL has to stay in their environment' none.err || fail "nothing is said of a program that did not find the recorder: $(cat none.err)"
+"$TW" record --native -o some.tw env ./a >some.out 2>some.err
+grep -q TRACKWAY_CHANNEL some.err && fail "a program that was recorded is said not to have found the recorder"
+exit 0
