@@ -143,22 +143,28 @@ static uint32_t *map_known(void)
 	return (uint32_t *)at;
 }
 
+enum { EXISTS = 17 };
+
+/* Valgrind, and Linux before 4.17, take the place as a hint: where something is already, they map elsewhere. */
 static int64_t map_at_place(uint64_t bytes)
 {
-	return SYS(__NR_mmap, TW_CC_PLACE, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-	           -1, 0);
+	const int64_t at = SYS(__NR_mmap, TW_CC_PLACE, bytes, PROT_READ | PROT_WRITE,
+	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (tw_cc_failed(at) || (uint64_t)at == TW_CC_PLACE)
+		return at;
+	SYS(__NR_munmap, at, bytes);
+	return -EXISTS;
 }
 
 /* Threads take most of the memory. Without address space for it (ulimit -v), nothing is recorded. */
 static struct tw_cc_process *map_process(void)
 {
-	enum { EXISTS = 17 };
 	struct tw_cc_process *p = (struct tw_cc_process *)TW_CC_PLACE;
 	const int64_t whole = map_at_place(sizeof *p);
-	if (whole == -EXISTS)
+	const int64_t at = tw_cc_failed(whole) && whole != -EXISTS ? map_at_place(offsetof(struct tw_cc_process, thread)) : whole;
+	if (at == -EXISTS)
 		return p->mark == TW_CC_MARK && p->version == TW_CC_VERSION ? p : 0;
-	const int64_t at = tw_cc_failed(whole) ? map_at_place(offsetof(struct tw_cc_process, thread)) : whole;
-	if ((uint64_t)at != TW_CC_PLACE ||
+	if (tw_cc_failed(at) ||
 	    !tw_cc_buffer_map(TW_CC_NOWHERE, TW_CC_SPARE + TW_CC_RESERVE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))
 		return 0;
 	p->threads = tw_cc_failed(whole) ? 0 : TW_CC_THREADS;
