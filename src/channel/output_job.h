@@ -27,7 +27,9 @@ struct tw_job {
 	uint64_t descriptors; /* bytes of descriptors that must be on disk before the chunk */
 	struct tw_event_sums events;
 	struct tw_job *next;
-	int spooled; /* the chunk's arrays are a lane's; the job's number is its slot's */
+	int spooled;         /* the chunk's arrays are a lane's; the job's number is its slot's */
+	uint32_t slot_bytes; /* of the largest buffer that its slot has had: so much of it is on the disk */
+	int unused_for_good; /* its slot cannot be written, or not without growing on a full disk */
 	uint32_t bytes, slack_end;
 	int is_told;          /* what it says about modules and processes is in the recording already */
 	int looked;           /* its events have been looked at, and say: */

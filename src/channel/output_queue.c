@@ -246,18 +246,43 @@ void tw_output_put(struct tw_output *o, struct tw_job *job)
 	pthread_mutex_unlock(&o->lock);
 }
 
+/* The job's slot is not used again. */
+static void retire(struct tw_output *o, struct tw_job *job)
+{
+	pthread_mutex_lock(&o->lock);
+	job->unused_for_good = 1;
+	o->most_jobs = o->n_jobs;
+	o->lost++;
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Would the buffer make the spool grow, on a full disk, while there is a slot that it fits? */
+static int fits_another(const struct tw_output *o, const struct tw_job *job, uint32_t bytes)
+{
+	if (!atomic_load(&o->full) || job->slot_bytes >= bytes)
+		return 0;
+	for (unsigned i = 0; i < o->n_jobs; i++)
+		if (!o->job[i].unused_for_good && o->job[i].slot_bytes >= bytes)
+			return 1;
+	return 0;
+}
+
 /* A slot with the buffer in it. Those that cannot be written, since the disk is full, are not tried again. NULL: there is no other. */
 static struct tw_job *write_slot(struct tw_output *o, const struct tw_demux_input *in, const struct tw_far_buffer *far)
 {
+	const uint32_t bytes = in->bytes + in->slack_end;
 	while (o->lost < o->most_jobs) {
 		struct tw_job *job = tw_output_take(o);
+		if (fits_another(o, job, bytes)) {
+			retire(o, job);
+			continue;
+		}
 		int error = tw_spool_write(o->spool, (unsigned)(job - o->job), in, far);
-		if (!error)
+		if (!error) {
+			job->slot_bytes = job->slot_bytes > bytes ? job->slot_bytes : bytes;
 			return job;
-		pthread_mutex_lock(&o->lock);
-		o->most_jobs = o->n_jobs;
-		o->lost++;
-		pthread_mutex_unlock(&o->lock);
+		}
+		retire(o, job);
 		if (o->lost == o->most_jobs)
 			tw_output_fail(o, error);
 	}

@@ -40,14 +40,22 @@ static uint64_t expected(const struct tw_output *o, uint64_t bytes, uint64_t dea
 	return (uint64_t)((double)bytes * 1.5 * (ratio > 1.0 / AT_BEST ? ratio : 1.0 / AT_BEST));
 }
 
-/* What is still to be written, plus a buffer of this size: it takes room in the spool if its slot has never been written. */
+uint64_t tw_output_space_growth(const struct tw_output *o, uint64_t bytes)
+{
+	uint64_t least = !o->unused && o->n_jobs < o->most_jobs ? 0 : UINT64_MAX;
+	for (unsigned i = 0; least && i < o->n_jobs; i++)
+		if (!o->job[i].unused_for_good && o->job[i].slot_bytes < least)
+			least = o->job[i].slot_bytes;
+	return bytes <= least ? 0 : tw_spool_growth(bytes) - (least ? tw_spool_growth(least) : 0);
+}
+
+/* What is still to be written, plus a buffer of this size, and what it takes in the spool. */
 static uint64_t wanted(struct tw_output *o, uint64_t bytes)
 {
 	pthread_mutex_lock(&o->lock);
-	const uint64_t unwritten = o->unwritten, dealt = o->dealt;
-	const int grows = o->spool && (o->unused ? !o->unused->spooled : o->n_jobs < o->most_jobs);
+	const uint64_t unwritten = o->unwritten, dealt = o->dealt, grows = o->spool ? tw_output_space_growth(o, bytes) : 0;
 	pthread_mutex_unlock(&o->lock);
-	return expected(o, unwritten + bytes, dealt) + (grows ? tw_spool_growth(bytes) : 0);
+	return expected(o, unwritten + bytes, dealt) + grows;
 }
 
 /*

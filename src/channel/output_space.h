@@ -21,4 +21,10 @@ void tw_output_space_begin(struct tw_output *o);
  */
 void tw_output_space_look(struct tw_output *o, uint64_t bytes);
 
+/*
+ * By how much the spool grows for a buffer of this size. Which slot it will get is not known, since slots become free
+ * at any time: the one with the least on the disk is assumed. Called under the output's lock.
+ */
+uint64_t tw_output_space_growth(const struct tw_output *o, uint64_t bytes);
+
 #endif
