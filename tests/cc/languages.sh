@@ -188,16 +188,16 @@ for way in plain own; do
 	mkdir $way
 	(
 		cd $way && cp ../m.d ../e.d . || exit
-		"${command[@]}" -O2 -c m.d e.d && "${command[@]}" -c -MMD m.d -o n.o && "${command[@]}" -MMD -c e.d m.d && "${command[@]}" -c -fstack-usage m.d e.d -o b.o &&
+		"${command[@]}" -O2 -c -MMD m.d e.d && "${command[@]}" -MMD -c e.d && "${command[@]}" -c -fstack-usage m.d e.d -o b.o &&
 			"${command[@]}" -no-pie -o p m.o && "${command[@]}" -no-pie -O2 -o q m.d e.d
 	) || fail "D, several sources: $way"
 	(cd $way && ls && cat ./*.deps) >$way.says
 done
 diff plain.says own.says || fail "D, several sources: other files"
 for p in p q; do
-	cp plain/$p $p.plain && cp own/$p $p
-	runs_as_plain $p
+	native plain/$p
+	recorded own/$p
+	compare_runs "D, several sources: $p"
 	"$TW" report -n 0 recording.tw >report.out
 	grep -q 'five' report.out && grep -q '_Dmain' report.out || fail "D, several sources: $p is not recorded"
-	same_as_engine $p
 done
