@@ -179,7 +179,8 @@ static void print_summary(const struct record *r)
 static void print_unseen(const struct record *r)
 {
 	if (r->native && !r->quiet && r->end.complete && !r->result.totals.threads)
-		fputs("trackway: no program that trackway cc instrumented has run, or they did not find the recorder: TRACKWAY_CHANNEL has to stay "
+		fputs("trackway: no program that trackway cc instrumented has run, or they did not find the recorder: TRACKWAY_CHANNEL has "
+		      "to stay "
 		      "in their environment\n",
 		      stderr);
 }
