@@ -208,8 +208,8 @@ static int take_descriptors(struct unspool *u)
 	for (size_t i = 0; !error && i < tw_recording_n_descriptors(u->r); i++) {
 		const struct tw_descriptor *d = tw_recording_descriptor_at(u->r, i);
 		error = tw_demux_descriptors(u->demux, (const uint8_t *)d, d->bytes, &used);
-		u->described += d->bytes;
 	}
+	u->described = tw_recording_described(u->r); /* with those that nothing ran, which no buffer needs */
 	return error;
 }
 

@@ -204,6 +204,35 @@ static void test_uncoded(void)
 	tw_recording_close(r);
 }
 
+/* It was killed when it had listed the kept translations that did not run: their descriptors are in the code file, too. */
+static void test_idle(void)
+{
+	static const uint32_t numbers[] = {FRAGMENT + 1};
+	struct tw_spool *s;
+	struct tw_recording *r;
+	struct tw_writer *w;
+	uint64_t buffers, lost;
+	struct tw_descriptor *d = unit_descriptor(FRAGMENT + 1, 3, 1, &load, 1);
+	make(&s);
+	EQUAL(tw_spool_describe(s, (const uint8_t *)d, d->bytes, described + d->bytes), TW_OK);
+	CHECK(tw_spool_write_described(s, described));
+	tw_spool_free(s);
+	EQUAL(tw_recording_open("rec.tw", &r), TW_OK);
+	const int dir = open("rec.tw", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	EQUAL(tw_writer_append(dir, r, &w), TW_OK);
+	EQUAL(tw_writer_descriptors(w, d, d->bytes), TW_OK);
+	EQUAL(tw_writer_block(w, TW_BLOCK_IDLE, numbers, sizeof numbers), TW_OK);
+	const struct tw_recording_info info = {.failure = (char *)""};
+	EQUAL(tw_writer_close(w, &info), TW_OK);
+	tw_recording_close(r);
+	close(dir);
+	free(d);
+	EQUAL(tw_unspool("rec.tw", &buffers, &lost), TW_OK);
+	EQUAL(buffers, 4);
+	EQUAL(lost, 0);
+	check_all(5);
+}
+
 /* After a buffer whose descriptors are missing, and after a missing chunk, nothing of the thread is taken. */
 static void test_lost(void)
 {
@@ -259,6 +288,7 @@ int main(void)
 	test_rest();
 	test_again();
 	test_uncoded();
+	test_idle();
 	test_lost();
 	test_locked();
 	test_foreign();

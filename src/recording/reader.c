@@ -289,6 +289,11 @@ const struct tw_value_map *tw_recording_values(const struct tw_recording *r)
 	return r->kept ? NULL : r->values;
 }
 
+uint64_t tw_recording_described(const struct tw_recording *r)
+{
+	return r->described;
+}
+
 size_t tw_recording_n_descriptors(const struct tw_recording *r)
 {
 	return r->descriptors.n;

@@ -21,6 +21,7 @@ static int add_descriptor(struct tw_recording *r, const struct tw_descriptor *d)
 		return tw_fail(TW_ERR_MEMORY, "descriptors");
 	*item = row[d->number & 0xffff] = d;
 	r->sum.fragments++;
+	r->described += d->bytes;
 	return r->values ? tw_value_map_add(r->values, NULL, d) : TW_OK;
 }
 

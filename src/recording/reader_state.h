@@ -62,6 +62,7 @@ struct tw_recording {
 	struct tw_reader_list modules;     /* struct tw_module */
 	struct tw_reader_list problems;    /* struct tw_problem */
 	struct tw_reader_list descriptors; /* const struct tw_descriptor *, without those that nothing ran */
+	uint64_t described;                /* bytes of all descriptors, with those */
 	struct tw_processes processes;
 	struct tw_reader_list notes;     /* const struct tw_file_note *, of a recording in memory: `processes` is made from these */
 	struct tw_reader_list blocks;    /* void *: decompressed blocks of the code file and of the names */

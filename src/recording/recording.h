@@ -113,6 +113,9 @@ int tw_read_at(int fd, void *to, size_t n, uint64_t offset, const char *name);
 
 /* ---- descriptors ---- */
 
+/* Bytes of all descriptors that the recording has, idle ones among them. */
+uint64_t tw_recording_described(const struct tw_recording *r);
+
 /* What one whole execution of a fragment counts for; without the references of REP and LANES operations. */
 struct tw_static_counts {
 	uint32_t insns, blocks, refs, reads, writes;
