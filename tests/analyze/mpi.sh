@@ -53,7 +53,7 @@ recorded ./chase
 mv recording.tw own-1.tw
 
 for name in mix footprint touch branches cct; do
-	more=() numbers=(2 3 4)
+	more=() numbers=($(full "2 3 4" "2 3"))
 	case $name in
 	touch) more=(shared) numbers=(4) ;;
 	branches | cct) numbers=(3) ;; # by thread

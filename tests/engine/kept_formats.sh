@@ -61,6 +61,7 @@ begins() {
 total() { "$TW" info r.tw | awk -v of="$1" '$1 == of { print $2 }'; }
 
 for how in "-f dep --verify" "-f dep" "-f dep --sink=count" "-f dep-c" "-f bb_pc" "-f mem_addr --verify" "-f bb_pc+mem_addr" "-f call"; do
+	left_out "$how" "-f bb_pc" "-f mem_addr --verify" && continue # both are in bb_pc+mem_addr
 	rm -rf "$KEPT"
 	# shellcheck disable=SC2086
 	{

@@ -410,7 +410,7 @@ int main(int argc, char **argv)
 END
 formats=(none dep)
 [ "${TW_FULL:-0}" = 0 ] || formats=(none)
-cells=($(full '1 1' '400 10'))
+cells=($(full '1 1' '700 17'))
 native ./matrix "${cells[@]}"
 grep -q HANGS native.out && fail "natively: $(grep -m1 HANGS native.out)"
 for format in "${formats[@]}"; do

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 END
 native ./both
 [ "$NATIVE_STATUS" = 3 ] && grep -q right native.out || fail "natively: status $NATIVE_STATUS: $(cat native.out)"
-for run in 1 2 3; do
+for run in $(full "1 2 3" 1); do
 	timeout 100 "$TW" record -q -f none -o r.tw ./both >recorded.out 2>recorded.err
 	[ $? = 3 ] || fail "run $run: $(cat recorded.out recorded.err)"
 	grep -q right recorded.out || fail "run $run: $(cat recorded.out)"
